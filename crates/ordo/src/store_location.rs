@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ordo_store::{Fault, Store, Transfer};
 use ordo_store_postgres::PostgresStore;
@@ -11,6 +12,9 @@ use ordo_store_redb::RedbStore;
 
 use crate::error::{Error, Result};
 use crate::folder::shown;
+
+/// How long a database that is away is left alone.
+const AWAY_PAUSE: Duration = Duration::from_secs(3);
 
 /// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +52,22 @@ impl StoreLocation {
         }
     }
 
+    /// The same for whoever starts together with its database: one that is away is waited for.
+    pub(crate) async fn open_once_there(&self, cache_bytes: usize) -> Result<OpenStore> {
+        let StoreLocation::Database(url) = self else { return self.open(cache_bytes).await };
+        loop {
+            let opened = PostgresStore::open(url, ordo_store_postgres::PostgresOptions::default()).await;
+            match opened {
+                Err(fault) if ordo_store_postgres::is_away(&fault) => {
+                    let reason = with_causes(&fault);
+                    tracing::warn!(store = %self.shown(), %reason, "the database cannot be reached: waiting for it");
+                    tokio::time::sleep(AWAY_PAUSE).await;
+                }
+                opened => return Ok(OpenStore::Database(Arc::new(opened.map_err(cannot_open)?))),
+            }
+        }
+    }
+
     /// For a person; without a password.
     pub(crate) fn shown(&self) -> String {
         match self {
@@ -77,6 +97,11 @@ impl OpenStore {
 pub(crate) fn file_options(cache_bytes: usize) -> ordo_store_redb::RedbOptions {
     let micros = ordo_engine::clock::steady_micros;
     ordo_store_redb::RedbOptions { cache_bytes, micros, ..Default::default() }
+}
+
+fn with_causes(fault: &Fault) -> String {
+    let causes = std::iter::successors(std::error::Error::source(fault), |cause| cause.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn cannot_open(fault: Fault) -> Error {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Cell, Chunk, Cluster, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot,
-    Stats, Store, StoredEvent, StreamPage, Version, View,
+    Batch, Chunk, Cluster, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot,
+    Stats, Store, StoredEvent, StreamPage, TableCell, Version, View,
 };
 use uuid::Uuid;
 
@@ -145,7 +145,7 @@ impl Store for PostgresStore {
         true
     }
 
-    async fn cells(&self, view: View, key: &[u8]) -> Result<Option<Vec<Cell>>, Fault> {
+    async fn cells(&self, view: View, key: &[u8]) -> Result<Option<Vec<TableCell>>, Fault> {
         tables::read::cells(&self.database, view, key).await
     }
 

@@ -25,7 +25,7 @@ pub use batch::{
 pub use cluster::{Cluster, Hint, Hints, Lease, Node, NodeHeartbeat};
 pub use fault::Fault;
 pub use partition::{PARTITIONS, Partition};
-pub use table::{Cell, CellType, Column, JOB_STATES, KeyPart, TableShape};
+pub use table::{CellType, Column, JOB_STATES, KeyPart, TableCell, TableShape};
 pub use transfer::{Transfer, TransferBatch, TransferredEvents, TransferredKey};
 pub use view::{Direction, KeyRange, Row, RowWrite, View};
 
@@ -158,7 +158,7 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// The cells of a row, in a store with tables.
-    async fn cells(&self, view: View, key: &[u8]) -> Result<Option<Vec<Cell>>, Fault> {
+    async fn cells(&self, view: View, key: &[u8]) -> Result<Option<Vec<TableCell>>, Fault> {
         let _ = (view, key);
         Ok(None)
     }

@@ -19,48 +19,48 @@ pub enum CellType {
 
 /// The value of one column in one row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cell {
+pub enum TableCell {
     Null,
-    /// Without NUL, which no database takes: see [`Cell::text`].
+    /// Without NUL, which no database takes: see [`TableCell::text`].
     Text(String),
     Id(Uuid),
     Time(Timestamp),
     Integer(i64),
 }
 
-impl Cell {
-    pub fn text(text: &str) -> Cell {
-        Cell::Text(if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text.to_owned() })
+impl TableCell {
+    pub fn text(text: &str) -> TableCell {
+        TableCell::Text(if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text.to_owned() })
     }
 }
 
-impl<T: Into<Cell>> From<Option<T>> for Cell {
-    fn from(value: Option<T>) -> Cell {
-        value.map_or(Cell::Null, Into::into)
+impl<T: Into<TableCell>> From<Option<T>> for TableCell {
+    fn from(value: Option<T>) -> TableCell {
+        value.map_or(TableCell::Null, Into::into)
     }
 }
 
-impl From<&str> for Cell {
-    fn from(text: &str) -> Cell {
-        Cell::text(text)
+impl From<&str> for TableCell {
+    fn from(text: &str) -> TableCell {
+        TableCell::text(text)
     }
 }
 
-impl From<Uuid> for Cell {
-    fn from(id: Uuid) -> Cell {
-        Cell::Id(id)
+impl From<Uuid> for TableCell {
+    fn from(id: Uuid) -> TableCell {
+        TableCell::Id(id)
     }
 }
 
-impl From<Timestamp> for Cell {
-    fn from(time: Timestamp) -> Cell {
-        Cell::Time(time)
+impl From<Timestamp> for TableCell {
+    fn from(time: Timestamp) -> TableCell {
+        TableCell::Time(time)
     }
 }
 
-impl From<i64> for Cell {
-    fn from(number: i64) -> Cell {
-        Cell::Integer(number)
+impl From<i64> for TableCell {
+    fn from(number: i64) -> TableCell {
+        TableCell::Integer(number)
     }
 }
 
@@ -225,6 +225,6 @@ mod tests {
 
     #[test]
     fn a_text_has_no_nul() {
-        assert_eq!(Cell::text("a\0b"), Cell::Text("a\u{fffd}b".into()));
+        assert_eq!(TableCell::text("a\0b"), TableCell::Text("a\u{fffd}b".into()));
     }
 }

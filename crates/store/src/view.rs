@@ -3,7 +3,7 @@
 //! Invariant: the name and code of a view never change once released; keys and values are the engine's, opaque here. What a
 //! store with tables shows of a view, and where it finds its rows, is declared in `table.rs`.
 
-use crate::Cell;
+use crate::TableCell;
 
 /// Which view a row belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,7 +68,7 @@ pub struct RowWrite {
     pub key: Vec<u8>,
     pub value: Option<Vec<u8>>,
     /// One for each of [`View::columns`] where a row is put into a store with tables; otherwise none.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<TableCell>,
 }
 
 impl RowWrite {

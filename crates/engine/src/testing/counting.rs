@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
-    Batch, Cell, Chunk, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot, Stats,
-    Store, StoredEvent, StreamPage, Version, View,
+    Batch, Chunk, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot, Stats, Store,
+    StoredEvent, StreamPage, TableCell, Version, View,
 };
 use uuid::Uuid;
 
@@ -143,7 +143,7 @@ impl Store for CountingStore {
         self.inner.has_tables()
     }
 
-    async fn cells(&self, view: View, key: &[u8]) -> Result<Option<Vec<Cell>>, Fault> {
+    async fn cells(&self, view: View, key: &[u8]) -> Result<Option<Vec<TableCell>>, Fault> {
         self.read().cells(view, key).await
     }
 

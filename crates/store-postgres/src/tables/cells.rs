@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ordo_model::Timestamp;
-use ordo_store::{Cell, CellType, Column, Fault};
+use ordo_store::{CellType, Column, Fault, TableCell};
 use tokio_postgres::Row as Found;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -20,7 +20,7 @@ pub(super) fn sql_type(cell_type: CellType) -> &'static str {
 /// One column of many rows, as an array. A cell of another type is none.
 pub(super) fn array<'a>(
     cell_type: CellType,
-    cells: impl Iterator<Item = &'a Cell>,
+    cells: impl Iterator<Item = &'a TableCell>,
 ) -> Box<dyn ToSql + Sync + Send + 'a> {
     match cell_type {
         CellType::Text => Box::new(cells.map(text).collect::<Vec<Option<&str>>>()),
@@ -30,25 +30,25 @@ pub(super) fn array<'a>(
     }
 }
 
-fn text(cell: &Cell) -> Option<&str> {
-    if let Cell::Text(text) = cell { Some(text) } else { None }
+fn text(cell: &TableCell) -> Option<&str> {
+    if let TableCell::Text(text) = cell { Some(text) } else { None }
 }
 
-fn id(cell: &Cell) -> Option<Uuid> {
-    if let Cell::Id(id) = cell { Some(*id) } else { None }
+fn id(cell: &TableCell) -> Option<Uuid> {
+    if let TableCell::Id(id) = cell { Some(*id) } else { None }
 }
 
-fn time(cell: &Cell) -> Option<SystemTime> {
-    let Cell::Time(time) = cell else { return None };
+fn time(cell: &TableCell) -> Option<SystemTime> {
+    let TableCell::Time(time) = cell else { return None };
     Some(UNIX_EPOCH + Duration::from_millis(time.ms().unsigned_abs()))
 }
 
-fn integer(cell: &Cell) -> Option<i64> {
-    if let Cell::Integer(number) = cell { Some(*number) } else { None }
+fn integer(cell: &TableCell) -> Option<i64> {
+    if let TableCell::Integer(number) = cell { Some(*number) } else { None }
 }
 
 /// What stands in these columns of a row, from the first on.
-pub(super) fn cells(columns: &[Column], row: &Found) -> Result<Vec<Cell>, Fault> {
+pub(super) fn cells(columns: &[Column], row: &Found) -> Result<Vec<TableCell>, Fault> {
     let cell = |(place, column): (usize, &Column)| {
         Ok(match column.cell_type {
             CellType::Text => row.get::<_, Option<&str>>(place).into(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ordo_store::{Cell, Partition, View};
+use ordo_store::{Partition, TableCell, View};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -13,13 +13,13 @@ use crate::write::pipeline::Pipeline;
 
 /// One row: what Ordo reads of it, and what people see.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TableRow<'a> {
+pub(crate) struct NewTableRow<'a> {
     pub(crate) value: &'a [u8],
-    pub(crate) cells: &'a [Cell],
+    pub(crate) cells: &'a [TableCell],
 }
 
 /// By table and id; None: it goes.
-pub(crate) type TableWrites<'a> = BTreeMap<(View, Uuid), (Partition, Option<TableRow<'a>>)>;
+pub(crate) type TableWrites<'a> = BTreeMap<(View, Uuid), (Partition, Option<NewTableRow<'a>>)>;
 
 pub(crate) async fn put_tables<'a>(pipeline: &mut Pipeline<'a>, writes: &TableWrites<'a>) -> Result<(), Trouble> {
     for table in View::ALL.into_iter().filter(|view| view.is_table()) {
@@ -30,7 +30,7 @@ pub(crate) async fn put_tables<'a>(pipeline: &mut Pipeline<'a>, writes: &TableWr
             pipeline.add(&sql, vec![Box::new(gone)]).await?;
         }
         let kept = of_table.filter_map(|((_, id), (partition, row))| Some((*id, *partition, (*row)?)));
-        let kept: Vec<(Uuid, Partition, TableRow<'a>)> = kept.collect();
+        let kept: Vec<(Uuid, Partition, NewTableRow<'a>)> = kept.collect();
         if !kept.is_empty() {
             pipeline.add(&put_statement(table), params(table, &kept)).await?;
         }
@@ -38,14 +38,14 @@ pub(crate) async fn put_tables<'a>(pipeline: &mut Pipeline<'a>, writes: &TableWr
     Ok(())
 }
 
-fn params<'a>(table: View, rows: &[(Uuid, Partition, TableRow<'a>)]) -> Vec<Box<dyn ToSql + Sync + Send + 'a>> {
+fn params<'a>(table: View, rows: &[(Uuid, Partition, NewTableRow<'a>)]) -> Vec<Box<dyn ToSql + Sync + Send + 'a>> {
     let mut params: Vec<Box<dyn ToSql + Sync + Send + 'a>> = vec![
         Box::new(rows.iter().map(|(id, ..)| *id).collect::<Vec<Uuid>>()),
         Box::new(rows.iter().map(|(_, partition, _)| codes::partition(*partition)).collect::<Vec<i16>>()),
         Box::new(rows.iter().map(|(.., row)| row.value).collect::<Vec<&[u8]>>()),
     ];
     for (place, column) in table.columns().iter().enumerate() {
-        let column_cells = rows.iter().map(|(.., row)| row.cells.get(place).unwrap_or(&Cell::Null));
+        let column_cells = rows.iter().map(|(.., row)| row.cells.get(place).unwrap_or(&TableCell::Null));
         params.push(cells::array(column.cell_type, column_cells));
     }
     params

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the condition and the order of each statement are the columns of one index, so it reads what it returns.
 
-use ordo_store::{Cell, Direction, Fault, KeyRange, Row, TableShape, View};
+use ordo_store::{Direction, Fault, KeyRange, Row, TableCell, TableShape, View};
 use tokio_postgres::Row as Found;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -25,7 +25,7 @@ pub(crate) async fn row(
     Ok(found.into_iter().next().flatten())
 }
 
-pub(crate) async fn cells(database: &ConnectionPools, view: View, key: &[u8]) -> Result<Option<Vec<Cell>>, Fault> {
+pub(crate) async fn cells(database: &ConnectionPools, view: View, key: &[u8]) -> Result<Option<Vec<TableCell>>, Fault> {
     let Some(shape) = view.shape().filter(|shape| shape.table == view) else { return Ok(None) };
     let Some(TableKey { ids, .. }) = take_apart(&shape, key) else { return Ok(None) };
     let names: Vec<&str> = view.columns().iter().map(|column| column.name).collect();

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::codes;
 use crate::read::position::Vector;
-use crate::tables::{TableRow, TableWrites};
+use crate::tables::{NewTableRow, TableWrites};
 
 /// What must be locked and read before batches can be decided.
 #[derive(Debug, Default)]
@@ -112,7 +112,7 @@ impl<'a> Writes<'a> {
                 }
                 Some(shape) if shape.table == *view => {
                     let Ok(id) = Uuid::from_slice(key) else { continue };
-                    let row = value.as_deref().map(|value| TableRow { value, cells });
+                    let row = value.as_deref().map(|value| NewTableRow { value, cells });
                     self.tables.insert((*view, id), (partition, row));
                 }
                 // An index of a table has what the table's columns say.

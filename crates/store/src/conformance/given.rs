@@ -7,8 +7,8 @@ use ordo_model::{EntityId, Kind, Timestamp};
 use uuid::Uuid;
 
 use crate::{
-    Alarm, Batch, Cell, CellType, Chunk, Column, CommitOutcome, Dedup, Disposition, DueAlarm, EventActor, Item,
-    JOB_STATES, NewEvent, RowWrite, Store, Trim, Version, View,
+    Alarm, Batch, CellType, Chunk, Column, CommitOutcome, Dedup, Disposition, DueAlarm, EventActor, Item, JOB_STATES,
+    NewEvent, RowWrite, Store, TableCell, Trim, Version, View,
 };
 
 pub fn job(number: u128) -> EntityId {
@@ -90,15 +90,15 @@ pub fn by_status(code: u8, run: u128) -> Vec<u8> {
 }
 
 /// In the order of the columns of runs.
-pub fn run_cells(job: EntityId, status: &str) -> Vec<Cell> {
+pub fn run_cells(job: EntityId, status: &str) -> Vec<TableCell> {
     let cell = |column: &Column| match (column.name, column.cell_type) {
-        ("job_id", _) => Cell::Id(job.id),
-        ("status", _) => Cell::text(status),
-        ("reason" | "executor" | "skipped_to" | "skipped_count" | "parent_id", _) => Cell::Null,
-        (name, CellType::Text) => Cell::text(name),
-        (_, CellType::Time) => Cell::Time(at(1_500)),
-        (_, CellType::Integer) => Cell::Integer(-7),
-        (_, CellType::Id) => Cell::Id(Uuid::from_u128(9)),
+        ("job_id", _) => TableCell::Id(job.id),
+        ("status", _) => TableCell::text(status),
+        ("reason" | "executor" | "skipped_to" | "skipped_count" | "parent_id", _) => TableCell::Null,
+        (name, CellType::Text) => TableCell::text(name),
+        (_, CellType::Time) => TableCell::Time(at(1_500)),
+        (_, CellType::Integer) => TableCell::Integer(-7),
+        (_, CellType::Id) => TableCell::Id(Uuid::from_u128(9)),
     };
     View::Runs.columns().iter().map(cell).collect()
 }
@@ -107,11 +107,11 @@ pub fn run_cells(job: EntityId, status: &str) -> Vec<Cell> {
 pub fn job_rows(job: EntityId, state: &str) -> Vec<RowWrite> {
     let by_state = |code: u8| [&[code], job.id.as_bytes().as_slice()].concat();
     let cell = |column: &Column| match (column.name, column.cell_type) {
-        ("state", _) => Cell::text(state),
-        (name, CellType::Text) => Cell::text(name),
-        (_, CellType::Time) => Cell::Time(at(1_500)),
-        (_, CellType::Integer) => Cell::Integer(5),
-        (_, CellType::Id) => Cell::Null,
+        ("state", _) => TableCell::text(state),
+        (name, CellType::Text) => TableCell::text(name),
+        (_, CellType::Time) => TableCell::Time(at(1_500)),
+        (_, CellType::Integer) => TableCell::Integer(5),
+        (_, CellType::Id) => TableCell::Null,
     };
     let row = RowWrite::put(View::Jobs, job.id.as_bytes().to_vec(), Vec::new());
     let mut rows = vec![RowWrite { cells: View::Jobs.columns().iter().map(cell).collect(), ..row }];

@@ -5,14 +5,14 @@
 use ordo_model::incident::{Incident, Link};
 use ordo_model::job::{Cause, Job, Run, RunStatus, Timeliness, Trigger};
 use ordo_model::schedule::{Gap, Rule};
-use ordo_store::Cell;
+use ordo_store::TableCell;
 use uuid::Uuid;
 
 /// The beginning of a reason is enough to see what it is; the whole is in the run.
 const REASON_MAX_CHARS: usize = 500;
 
 /// Follows from definition, state and beginning: most jobs have it written once in their life.
-pub(crate) fn job(job: &Job) -> Vec<Cell> {
+pub(crate) fn job(job: &Job) -> Vec<TableCell> {
     let definition = &job.definition;
     let (schedule, timezone, hook) = match &definition.trigger {
         Trigger::Scheduled(schedule) => match &schedule.rule {
@@ -24,33 +24,33 @@ pub(crate) fn job(job: &Job) -> Vec<Cell> {
         Trigger::Manual => (None, None, None),
     };
     vec![
-        Cell::text(&definition.label),
-        Cell::text(job.state().name()),
-        Cell::text(definition.trigger.name()),
+        TableCell::text(&definition.label),
+        TableCell::text(job.state().name()),
+        TableCell::text(definition.trigger.name()),
         schedule.as_deref().into(),
         timezone.into(),
         hook.into(),
-        Cell::text(&definition.tool_name),
-        Cell::text(&definition.group),
-        Cell::Integer(i64::from(definition.priority)),
-        Cell::Time(job.created_at),
+        TableCell::text(&definition.tool_name),
+        TableCell::text(&definition.group),
+        TableCell::Integer(i64::from(definition.priority)),
+        TableCell::Time(job.created_at),
     ]
 }
 
-pub(crate) fn run(run: &Run) -> Vec<Cell> {
+pub(crate) fn run(run: &Run) -> Vec<TableCell> {
     let gap = gap(&run.status);
     vec![
-        Cell::Id(run.job_id.0),
-        Cell::text(&run.label),
-        Cell::text(run.status.name()),
-        Cell::text(cause(&run.cause)),
+        TableCell::Id(run.job_id.0),
+        TableCell::text(&run.label),
+        TableCell::text(run.status.name()),
+        TableCell::text(cause(&run.cause)),
         run.scheduled_for.into(),
-        Cell::Time(run.fired_at),
+        TableCell::Time(run.fired_at),
         run.started_at.into(),
         run.finished_at.into(),
         run.lateness_ms.into(),
-        Cell::text(timeliness(run.timeliness)),
-        Cell::Integer(i64::from(run.attempt)),
+        TableCell::text(timeliness(run.timeliness)),
+        TableCell::Integer(i64::from(run.attempt)),
         run.executor.as_deref().into(),
         run.parent_id.map(|parent| parent.0).into(),
         reason(&run.status).into(),
@@ -99,18 +99,18 @@ fn gap(status: &RunStatus) -> Option<&Gap> {
     }
 }
 
-pub(crate) fn incident(incident: &Incident) -> Vec<Cell> {
+pub(crate) fn incident(incident: &Incident) -> Vec<TableCell> {
     vec![
-        Cell::text(&incident.title),
-        Cell::text(incident.severity.name()),
-        Cell::text(incident.status.name()),
+        TableCell::text(&incident.title),
+        TableCell::text(incident.severity.name()),
+        TableCell::text(incident.status.name()),
         incident.assignee.as_deref().into(),
         incident.identifier.as_deref().into(),
         linked_job(incident).into(),
-        Cell::text(&incident.started_by.actor),
-        Cell::text(incident.started_by.source.name()),
-        Cell::Time(incident.created_at),
-        Cell::Time(incident.updated_at),
+        TableCell::text(&incident.started_by.actor),
+        TableCell::text(incident.started_by.source.name()),
+        TableCell::Time(incident.created_at),
+        TableCell::Time(incident.updated_at),
         incident.acknowledged.as_ref().map(|acknowledged| acknowledged.at).into(),
         incident.ended_at.into(),
     ]

@@ -67,7 +67,9 @@ fn what_ordo_knows_is_read_with_sql_by_a_role_that_may_do_nothing_else() {
     let failed = "SELECT r.label, r.cause, r.attempt FROM ordo.runs r JOIN ordo.jobs j ON j.id = r.job_id WHERE r.status = 'failed'";
     assert_eq!(psql.ask(failed), "bad|manual|1");
     assert!(psql.ask("SELECT reason FROM ordo.runs WHERE status = 'failed'").contains('3'));
-    assert_eq!(psql.ask("SELECT DISTINCT outcome FROM ordo.occurrences WHERE label = 'often'"), "fired");
+    let fired =
+        "SELECT count(*) >= 2 FROM ordo.occurrences WHERE label = 'often' AND outcome IN ('fired', 'fired_late')";
+    assert_eq!(psql.ask(fired), "t");
     assert_eq!(psql.ask("SELECT title, severity, status FROM ordo.incidents"), "The disk is full|sev2|open");
 
     let script = psql

@@ -5,7 +5,7 @@
 use ordo_model::job::action;
 use serde_json::{Map, Value};
 
-use super::draft::{Imported, JobDraft, Refused};
+use super::draft::{Imported, JobDraft, Refused, tell_apart};
 
 /// About which an action speaks.
 const STATED: &[&str] = &["tool_name", "tool_input", "trigger"];
@@ -88,18 +88,6 @@ fn judge(label: &str, fields: &Map<String, Value>, status: Option<&Value>) -> Re
         Some("failed") => Err(over("has failed")),
         Some("running") => Err(over("was running when it was written down")),
         Some(other) => Err(LeftOut::Refused(format!("has the unknown status {other:?}"))),
-    }
-}
-
-/// Actions may share a label; jobs of one import may not, or the second import would take one for the other.
-fn tell_apart(drafts: &mut [JobDraft]) {
-    let mut seen = std::collections::BTreeMap::<String, u32>::new();
-    for draft in drafts {
-        let count = seen.entry(draft.label.clone()).or_default();
-        *count += 1;
-        if *count > 1 {
-            draft.label = format!("{} ({count})", draft.label);
-        }
     }
 }
 

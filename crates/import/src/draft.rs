@@ -2,6 +2,8 @@
 
 use ordo_model::Timestamp;
 use ordo_model::job::Definition;
+use ordo_model::limits::NOTE_MAX_BYTES;
+use ordo_model::text::shortened;
 use serde_json::{Map, Value};
 
 /// Everything a file led to.
@@ -59,4 +61,26 @@ impl JobDraft {
         }
         Value::Object(body)
     }
+}
+
+/// Entries may share a label; jobs of one import may not, or the second import would take one for the other.
+pub(crate) fn tell_apart(drafts: &mut [JobDraft]) {
+    let mut seen = std::collections::BTreeMap::<String, u32>::new();
+    for draft in drafts {
+        let count = seen.entry(draft.label.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            draft.label = format!("{} ({count})", draft.label);
+        }
+    }
+}
+
+/// At most as many bytes as a description may have, and nothing it may not hold.
+pub(crate) fn description(text: &str) -> String {
+    const MORE: &str = " …";
+    let plain: String = text.chars().filter(|character| !character.is_control() || *character == '\n').collect();
+    if plain.len() <= NOTE_MAX_BYTES {
+        return plain;
+    }
+    format!("{}{MORE}", shortened(&plain, NOTE_MAX_BYTES - MORE.len()))
 }

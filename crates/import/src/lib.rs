@@ -5,6 +5,10 @@
 pub mod actions;
 pub mod cronjob;
 pub mod crontab;
+pub mod dkron;
 mod draft;
+pub mod quartz;
+pub mod systemd;
+pub mod workflow;
 
 pub use draft::{Imported, JobDraft};

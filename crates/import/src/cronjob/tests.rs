@@ -97,6 +97,11 @@ fn policies_have_their_counterparts() {
             "trigger",
             json!({"type": "scheduled", "cron": "0 2 * * *", "timezone": "Asia/Tokyo"}),
         ),
+        (
+            "schedule: '0/15 */4 1/7 * MON-FRI'",
+            "trigger",
+            json!({"type": "scheduled", "cron": "0/15 */4 1/7 * MON-FRI", "timezone": "UTC"}),
+        ),
         ("schedule: '@every 90s'", "trigger", json!({"type": "scheduled", "every": "90s"})),
     ] {
         assert_eq!(field(text, name), value, "{text}");

@@ -1,14 +1,13 @@
 //! An entry with all that is in force around it, as a draft.
 
-use ordo_model::limits::{NOTE_MAX_BYTES, TIMEOUT_MAX};
-use ordo_model::text::shortened;
+use ordo_model::limits::TIMEOUT_MAX;
 use serde_json::{Map, Value, json};
 
 use super::line::{self, CrontabEntry, CrontabLine};
 use super::percent;
 use super::settings::CrontabSettings;
 use super::{CrontabFormat, CrontabOrigin};
-use crate::draft::JobDraft;
+use crate::draft::{self, JobDraft};
 
 /// A crontab says no more than this about a job.
 const STATED: &[&str] = &["description", "tool_name", "tool_input", "trigger"];
@@ -98,7 +97,7 @@ fn description(comment: &[&str], settings: &CrontabSettings, entry: &CrontabEntr
         lines.push(REBOOT.to_owned());
     }
     let text = lines.join("\n");
-    (!text.trim().is_empty()).then(|| within(&text, NOTE_MAX_BYTES))
+    (!text.trim().is_empty()).then(|| draft::description(&text))
 }
 
 /// An entry that was commented out and the heading of the columns say nothing about the line below.
@@ -109,16 +108,6 @@ fn is_prose(text: &str) -> bool {
     !text.is_empty() && !heading && !entry
 }
 
-/// At most so many bytes, and nothing a description may not hold.
-fn within(text: &str, most: usize) -> String {
-    const MORE: &str = " …";
-    let plain: String = text.chars().filter(|character| !character.is_control() || *character == '\n').collect();
-    if plain.len() <= most {
-        return plain;
-    }
-    format!("{}{MORE}", shortened(&plain, most - MORE.len()))
-}
-
 fn warnings(entry: &CrontabEntry<'_>, label: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     if entry.time.eq_ignore_ascii_case(REBOOT) {
@@ -127,6 +116,15 @@ fn warnings(entry: &CrontabEntry<'_>, label: &str) -> Vec<String> {
              ordo job trigger {label}"
         ));
     }
+    warnings.extend(start_without_end(entry.time).map(|part| {
+        format!("{part} has no end: some crons read it as its first number alone, others refuse it; here it goes to the end of the field")
+    }));
     warnings.extend(entry.user.map(|user| format!("it will run as the user of the daemon, not as {user}")));
     warnings
+}
+
+/// `0/15`: a step behind a single value.
+fn start_without_end(time: &str) -> Option<&str> {
+    let parts = time.split([',', ' ', '\t']).filter(|part| part.contains('/'));
+    parts.into_iter().find(|part| !part.starts_with('*') && !part.contains('-'))
 }

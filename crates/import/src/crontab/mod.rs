@@ -14,7 +14,7 @@ use label::UniqueLabels;
 use line::CrontabLine;
 use settings::CrontabSettings;
 
-pub use format::{CrontabFormat, detect};
+pub use format::{CrontabFormat, Detected, Machine, detect};
 
 /// What a crontab does not say about itself.
 #[derive(Debug, Clone)]

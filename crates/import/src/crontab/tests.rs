@@ -128,18 +128,56 @@ fn in_a_system_crontab_the_sixth_field_is_the_user() {
     assert!(second.warnings[0].contains("not as www-data"), "{second:?}");
 }
 
+fn found(text: &str) -> Detected {
+    let users = ["root", "www-data", "mysql"].map(str::to_owned).into();
+    detect(text, &Machine { users, is_program: &|name| ["newsyslog", "mysql", "run-parts"].contains(&name) })
+}
+
 #[test]
 fn the_format_is_known_by_its_users() {
-    let users = ["root", "www-data"].map(str::to_owned).into();
     for (text, format) in [
         ("SHELL=/bin/sh\n# x\n17 * * * * root run-parts\n@daily www-data x y", CrontabFormat::System),
         ("17 * * * * root run-parts\n@daily backup x", CrontabFormat::User),
         ("0 5 * * * tar -zcf x /home", CrontabFormat::User),
+        ("0 5 * * * python3 /srv/app/manage.py clearsessions", CrontabFormat::User),
+        ("0 5 * * * mysql -e 'optimize table x'", CrontabFormat::User),
         ("0 5 * * * root", CrontabFormat::User),
         ("# empty", CrontabFormat::User),
     ] {
-        assert_eq!(detect(text, &users), format, "{text}");
+        assert_eq!(found(text).format, format, "{text}");
     }
+}
+
+/// Lines of FreeBSD, of Debian's cron.d and of a host whose users are not ours.
+#[test]
+fn a_user_unknown_here_is_recognised_and_named() {
+    let freebsd = "SHELL=/bin/sh\nPATH=/etc:/bin\n#minute\thour\tmday\tmonth\twday\twho\tcommand\n\
+                   */11\t*\t*\t*\t*\toperator /usr/libexec/save-entropy\n0\t*\t*\t*\t*\troot\tnewsyslog\n";
+    let read = found(freebsd);
+    assert_eq!(read.format, CrontabFormat::System);
+    assert!(read.notes[1].contains("operator (line 4)"), "{read:?}");
+    let alone = found("*/11 * * * * operator /usr/libexec/save-entropy");
+    assert_eq!(alone.format, CrontabFormat::System);
+    let debian =
+        found("*/30 * * * * postgres [ -x /usr/bin/munin-run ] && munin-run\n@daily logcheck /usr/sbin/logcheck");
+    assert_eq!(debian.format, CrontabFormat::System, "{debian:?}");
+    assert!(debian.notes[1].contains("postgres (line 1), logcheck (line 2)"), "{debian:?}");
+}
+
+#[test]
+fn what_may_be_a_user_is_named_where_the_file_is_read_otherwise() {
+    let mixed = found("0 5 * * * operator /usr/libexec/save-entropy\n0 6 * * * /usr/local/bin/report");
+    assert_eq!(mixed.format, CrontabFormat::User);
+    assert!(mixed.notes[0].contains("operator (line 1)") && mixed.notes[0].contains("--system"), "{mixed:?}");
+    assert!(found("0 6 * * * /usr/local/bin/report").notes.is_empty());
+}
+
+#[test]
+fn a_step_without_a_range_is_read_as_elsewhere_with_a_warning() {
+    let reading = user("0/15 * * * * poll\n*/15 * * * * fine\n1-9/2 * * * * fine too");
+    let warned: Vec<bool> = reading.drafts.iter().map(|draft| !draft.warnings.is_empty()).collect();
+    assert_eq!(warned, [true, false, false]);
+    assert!(reading.drafts[0].warnings[0].contains("0/15"), "{reading:?}");
 }
 
 #[test]

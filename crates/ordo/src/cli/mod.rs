@@ -83,7 +83,7 @@ pub(crate) enum OrdoCommand {
     /// Look at runs, their logs, cancel or repeat them
     #[command(subcommand, visible_alias = "runs")]
     Run(run::RunCommand),
-    /// Take over the jobs of a crontab or of Kubernetes
+    /// Import jobs from cron, systemd, Kubernetes, Quartz, GitHub Actions or Dkron
     #[command(subcommand)]
     Import(import::ImportCommand),
     /// Let others start jobs: addresses for webhooks, and what came in

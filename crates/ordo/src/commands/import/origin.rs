@@ -1,12 +1,13 @@
 //! What is known about a file besides its text.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::import::CrontabArgs;
 use crate::error::{Error, Result};
 use crate::zone;
-use ordo_import::crontab::{CrontabFormat, CrontabOrigin, detect};
+use ordo_import::crontab::{CrontabFormat, CrontabOrigin, Detected, Machine, detect};
+use ordo_import::systemd::UnitText;
 
 /// Where systems keep crontabs with a field for the user.
 const SYSTEM: [&str; 2] = ["/etc/crontab", "/etc/cron.d"];
@@ -18,32 +19,25 @@ pub(super) fn text(file: &Path) -> Result<String> {
     read.map_err(|error| Error::failed(format!("cannot read {}", file.display())).detail(error.to_string()))
 }
 
-/// And a note, if the format was found out.
-pub(super) fn of_crontab(args: &CrontabArgs, text: &str) -> Result<(CrontabOrigin, Option<String>)> {
-    let (format, note) = format(args, text);
+/// And what to say about the format, if it was detected.
+pub(super) fn of_crontab(args: &CrontabArgs, text: &str) -> Result<(CrontabOrigin, Vec<String>)> {
+    let Detected { format, notes } = format(args, text);
     let home = || std::env::var("HOME").ok().filter(|home| !home.is_empty());
     let cwd = match format {
         CrontabFormat::User => args.cwd.clone().or_else(home),
         CrontabFormat::System => args.cwd.clone(),
     };
-    Ok((CrontabOrigin { format, name: name(args), zone: zone_name(args)?, cwd }, note))
+    Ok((CrontabOrigin { format, name: name(args), zone: zone_name(args.tz.as_deref())?, cwd }, notes))
 }
 
-fn format(args: &CrontabArgs, text: &str) -> (CrontabFormat, Option<String>) {
+fn format(args: &CrontabArgs, text: &str) -> Detected {
     if args.user {
-        return (CrontabFormat::User, None);
+        return Detected { format: CrontabFormat::User, notes: Vec::new() };
     }
-    if args.system || SYSTEM.iter().any(|place| args.common.file.starts_with(place)) {
-        return (CrontabFormat::System, None);
+    if args.system || SYSTEM.iter().any(|place| args.source.file.starts_with(place)) {
+        return Detected { format: CrontabFormat::System, notes: Vec::new() };
     }
-    match detect(text, &users()) {
-        CrontabFormat::System => {
-            let note =
-                "read as a system crontab: the sixth field of every entry names a user; --user reads it otherwise";
-            (CrontabFormat::System, Some(note.to_owned()))
-        }
-        CrontabFormat::User => (CrontabFormat::User, None),
-    }
+    detect(text, &Machine { users: users(), is_program: &is_program })
 }
 
 /// A machine without such a file has only the usual ones.
@@ -53,17 +47,41 @@ fn users() -> BTreeSet<String> {
     names.filter(|name| !name.is_empty()).chain(USUAL_USERS.map(str::to_owned)).collect()
 }
 
+/// Whether a shell would find it here.
+fn is_program(name: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    let mut folders = std::env::split_paths(&folders).chain(system);
+    !name.is_empty() && !name.contains('/') && folders.any(|folder| folder.join(name).is_file())
+}
+
 fn name(args: &CrontabArgs) -> String {
-    let file = &args.common.file;
-    let of_file = || file.file_name().filter(|_| !is_stdin(file)).map(|name| name.to_string_lossy().into_owned());
+    let file = &args.source.file;
+    let of_file = || Some(file_name(file)).filter(|name| !is_stdin(file) && !name.is_empty());
     args.name.clone().or_else(of_file).unwrap_or_else(|| "crontab".to_owned())
 }
 
-fn zone_name(args: &CrontabArgs) -> Result<String> {
-    let zone = zone::asked(args.tz.as_deref())?;
+/// Without its folder.
+pub(super) fn file_name(file: &Path) -> String {
+    file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The services of timers, where they stand beside one of the files.
+pub(super) fn services_beside(files: &[PathBuf], wanted: &[String]) -> Vec<UnitText> {
+    let folders: BTreeSet<&Path> =
+        files.iter().filter(|file| !is_stdin(file)).filter_map(|file| file.parent()).collect();
+    let read = |name: &String| {
+        let mut texts = folders.iter().filter_map(|folder| std::fs::read_to_string(folder.join(name)).ok());
+        texts.next().map(|text| UnitText { name: name.clone(), text })
+    };
+    wanted.iter().filter_map(read).collect()
+}
+
+pub(super) fn zone_name(asked: Option<&str>) -> Result<String> {
+    let zone = zone::asked(asked)?;
     let unnamed = || {
         Error::failed("this machine's time zone has no name")
-            .hint("say in which zone cron reads its times: --tz Europe/Berlin")
+            .hint("name the zone in which the other scheduler reads its times: --tz Europe/Berlin")
     };
     zone.iana_name().map(str::to_owned).ok_or_else(unnamed)
 }

@@ -195,7 +195,7 @@ metadata: { name: settings }
     assert_eq!(world.ordo(&["run", "logs", "shop/report"]).done().out, "to people\n");
     assert!(world.ordo(&["import", "cronjob", "jobs.yaml"]).err.contains("suspended in the file"));
     world.write("bad.yaml", "a: [");
-    world.ordo(&["import", "cronjob", "bad.yaml"]).refused(1, &["no YAML"]);
+    world.ordo(&["import", "cronjob", "bad.yaml"]).refused(1, &["not valid YAML"]);
 }
 
 #[test]
@@ -217,4 +217,81 @@ fn actions_become_jobs_or_a_line_that_says_why_not() {
     assert!(ran.out.contains("2 new") && ran.err.contains("has completed"), "{}{}", ran.out, ran.err);
     assert_eq!(world.json(&["job", "show", "often"])["trigger"]["every"], "1m30s");
     assert!(world.ordo(&["import", "actions", "actions.json"]).done().out.contains("2 same"));
+}
+
+#[test]
+fn a_system_crontab_with_a_user_unknown_here_is_recognised() {
+    let world = World::new();
+    let _daemon = world.serve();
+    world.write("freebsd", "*/11 * * * * operator /usr/libexec/save-entropy\n0 * * * * toor /usr/sbin/newsyslog\n");
+    let ran = world.ordo(&["import", "crontab", "freebsd", "--tz", "UTC"]).done();
+    assert!(ran.err.contains("read as a system crontab") && ran.err.contains("operator (line 1)"), "{ran:?}");
+    assert!(ran.err.contains("not as operator"), "{ran:?}");
+    let jobs = world.json(&["job", "list"]);
+    let first = jobs[0]["id"].as_str().unwrap();
+    let script = world.json(&["job", "show", first])["tool_input"]["script"].clone();
+    assert!(!script.as_str().unwrap().contains("operator"), "{script}");
+}
+
+#[test]
+fn timers_move_in_with_the_services_beside_them() {
+    let world = World::new();
+    let _daemon = world.serve();
+    world.write("greet.timer", "[Timer]\nOnCalendar=Mon..Fri *-*-* 09:00:00 Europe/Berlin\nPersistent=true\n");
+    world.write(
+        "greet.service",
+        "[Service]\nType=oneshot\nUser=nobody\nEnvironment=\"WHOM=dear reader\"\nExecStart=/bin/echo hello ${WHOM}\n",
+    );
+    let tried = world.ordo(&["import", "systemd", "greet.timer", "--dry-run"]).done();
+    assert!(tried.out.contains("At 09:00") && tried.out.contains("1 new"), "{tried:?}");
+    assert!(tried.err.contains("greet.service was read from the same folder"), "{tried:?}");
+    assert!(tried.err.contains("not as nobody"), "{tried:?}");
+    world.ordo(&["import", "systemd", "greet.timer", "greet.service"]).done();
+    assert!(world.ordo(&["import", "systemd", "greet.timer", "greet.service"]).done().out.contains("1 same"));
+    let job = world.json(&["job", "show", "greet"]);
+    assert_eq!((&job["misfire"], &job["block"]), (&json!("fire_once_now"), &json!("discard")));
+    world.ordo(&["job", "trigger", "greet"]).done();
+    assert_eq!(world.over("greet")["status"]["type"], "completed");
+    assert_eq!(world.ordo(&["run", "logs", "greet"]).done().out, "hello dear reader\n");
+    world.write("lone.timer", "[Timer]\nOnCalendar=daily\n");
+    let alone = world.ordo(&["import", "systemd", "lone.timer"]);
+    assert_eq!(alone.code, 1, "{alone:?}");
+    assert!(alone.out.contains("lone.service"), "{alone:?}");
+}
+
+#[test]
+fn quartz_workflows_and_dkron_move_in() {
+    let world = World::new();
+    let _daemon = world.serve();
+    world.write(
+        "quartz.xml",
+        "<job-scheduling-data><schedule><job><name>settle</name><job-class>com.acme.Settle</job-class></job>\
+         <trigger><cron><name>t</name><job-name>settle</job-name><cron-expression>0 0/15 * ? * 2-6</cron-expression>\
+         </cron></trigger></schedule></job-scheduling-data>",
+    );
+    let ran = world.ordo(&["import", "quartz", "quartz.xml", "--group", "billing", "--tz", "UTC"]).done();
+    assert!(ran.err.contains("@DisallowConcurrentExecution"), "{ran:?}");
+    let settle = world.json(&["job", "show", "settle"]);
+    assert_eq!((&settle["group"], &settle["tool_name"]), (&json!("billing"), &json!("com.acme.Settle")));
+    assert_eq!(settle["trigger"]["cron"], "0 0/15 * ? * MON,TUE,WED,THU,FRI");
+
+    world.write("nightly.yml", "on:\n  schedule: [{cron: '30 5 * * 1-5'}]\n  workflow_dispatch:\n");
+    let import = ["import", "github-actions", "nightly.yml", "--repo", "acme/shop"];
+    let refused = world.ordo(&import);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.out.contains("github-token"), "{refused:?}");
+    world.write("token", "ghp_x");
+    world.ordo(&["secret", "set", "github-token", "--value-file", "token"]).done();
+    assert!(world.ordo(&import).done().err.contains("runs twice"));
+    assert!(world.ordo(&import).done().out.contains("1 same"));
+    world.ordo(&["import", "github-actions", "nightly.yml", "--repo", "shop"]).refused(2, &["OWNER/NAME"]);
+
+    let job = r#"[{"name": "hello", "schedule": "@every 1h", "executor": "shell",
+                   "executor_config": {"command": "echo from dkron", "shell": "true"}}]"#;
+    world.write("dkron.json", job);
+    world.ordo(&["import", "dkron", "dkron.json"]).done();
+    world.ordo(&["job", "trigger", "hello"]).done();
+    world.over("hello");
+    assert_eq!(world.ordo(&["run", "logs", "hello"]).done().out, "from dkron\n");
+    world.ordo(&["import", "dkron", "quartz.xml"]).refused(1, &["not valid JSON"]);
 }

@@ -51,7 +51,7 @@ fn what_ordo_knows_is_read_with_sql_by_a_role_that_may_do_nothing_else() {
     let psql = Psql::of(&server, &url);
     let daemon = world.serve_with(&["--store", &url]);
     world.ordo(&["job", "add", "good", "--every", "1h", "--", "true"]).done();
-    world.ordo(&["job", "add", "bad", "--manual", "--", "sh", "-c", "exit 3"]).done();
+    world.ordo(&["job", "add", "bad", "--", "sh", "-c", "exit 3"]).done();
     world.ordo(&["job", "trigger", "good", "--wait"]).done();
     world.ordo(&["job", "trigger", "bad", "--wait"]);
     world.ordo(&["job", "add", "often", "--every", "200ms", "--", "true"]).done();
@@ -81,7 +81,7 @@ fn what_ordo_knows_is_read_with_sql_by_a_role_that_may_do_nothing_else() {
         .unwrap();
     assert!(script.status.success(), "{}", String::from_utf8_lossy(&script.stderr));
     assert_eq!(psql.ask_as("ordo_reader", "SELECT count(*) FROM ordo.jobs").unwrap(), "3");
-    for refused in ["SELECT * FROM ordo.stored_runs", "SELECT * FROM ordo.events", "DELETE FROM ordo.jobs"] {
+    for refused in ["SELECT * FROM ordo.stored_runs", "SELECT * FROM ordo.events", "DELETE FROM ordo.incidents"] {
         let error = psql.ask_as("ordo_reader", refused).unwrap_err();
         assert!(error.contains("permission denied") || error.contains("read-only"), "{error}");
     }

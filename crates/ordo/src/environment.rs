@@ -1,8 +1,9 @@
-//! The environment of a daemon: what it was started with is read once, and not shown to what it starts.
+//! The environment of a daemon: what it was started with is read once, and not shown to what it starts; and what the
+//! allocator is to read stands in it.
 //!
 //! The kernel shows every process of the same user the environment another one was executed with (`/proc/PID/environ`),
 //! and a tool knows its parent. So a daemon executes itself once more with little in its environment, and is handed the
-//! rest through a pipe. Invariant: after `shed` nothing but [`SHOWN`] stands in the environment of this process, and all
+//! rest through a pipe. Invariant: after `shed` nothing but [`SHOWN`] and [`ALLOCATOR`] stands in the environment of this process, and all
 //! of Ordo reads variables through here.
 
 use std::collections::BTreeMap;
@@ -49,6 +50,10 @@ const SHOWN: [&str; 28] = [
     "ORDO_CA_FILE",
     "LLVM_PROFILE_FILE",
 ];
+/// What the allocator reads when a process begins, unless somebody has set it. Without huge pages: the kernel fills two
+/// megabytes with zeros for each, and those of a burst are given back right after it. What is free is kept for a second, so
+/// that a steady load does not give back and ask for the same memory a hundred times in that time.
+const ALLOCATOR: [(&str, &str); 2] = [("MIMALLOC_ALLOW_THP", "0"), ("MIMALLOC_PURGE_DELAY", "1000")];
 /// Read by the HTTP client itself, which looks nowhere else.
 const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"];
 
@@ -75,9 +80,6 @@ pub(crate) fn shed() {
         return;
     }
     let (shown, hidden): (Variables, Variables) = std::env::vars_os().partition(|(name, _)| is_shown(name));
-    if hidden.is_empty() {
-        return;
-    }
     if let Err(error) = hand_over(&shown, &hidden) {
         eprintln!("warning: what Ordo is started with can be seen by the commands it starts: {error}");
     }
@@ -86,7 +88,8 @@ pub(crate) fn shed() {
 fn is_shown(name: &OsStr) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_locale = name.as_bytes().starts_with(b"LC_");
-    is_locale || SHOWN.iter().any(|shown| name == *shown) || PROXIES.iter().any(|proxy| lower == *proxy)
+    let is_allocator = ALLOCATOR.iter().any(|(shown, _)| name == *shown);
+    is_locale || is_allocator || SHOWN.iter().any(|shown| name == *shown) || PROXIES.iter().any(|proxy| lower == *proxy)
 }
 
 /// Does not return if it succeeds: the process goes on from its beginning, under the same number.
@@ -102,7 +105,7 @@ fn hand_over(shown: &Variables, hidden: &Variables) -> std::io::Result<()> {
     let mut arguments = std::env::args_os();
     let mut again = Command::new(program);
     again.arg0(arguments.next().unwrap_or_else(|| "ordo".into())).args(arguments);
-    again.env_clear().envs(shown).env(HANDED, "1").stdin(Stdio::from(reader));
+    again.env_clear().envs(ALLOCATOR).envs(shown).env(HANDED, "1").stdin(Stdio::from(reader));
     Err(again.exec())
 }
 

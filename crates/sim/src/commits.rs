@@ -70,7 +70,8 @@ struct Journey {
 impl Commits {
     pub(crate) fn new() -> Commits {
         Commits {
-            rounds: Rounds::new(false, OUTBOX_FLUSH_DELAY, Arc::default()),
+            // Small rounds overlap too: what can go wrong between them is what is looked for.
+            rounds: Rounds::new(false, OUTBOX_FLUSH_DELAY, Arc::default()).deciding_ahead_from(1),
             waiting: Vec::new(),
             journeys: VecDeque::new(),
             committed: 0,

@@ -24,7 +24,7 @@ const BLOCK_BYTES_MAX: usize = 64 * 1024;
 /// The next state of the active overlay, while it is made.
 pub(crate) struct Writing<'m> {
     moment: &'m ReadView,
-    next: Overlay,
+    pub(crate) next: Overlay,
     /// Values are built here, so that an item costs no allocation for them;
     pub(crate) value: Vec<u8>,
     /// and here lie the rows themselves.
@@ -80,6 +80,7 @@ impl<'m> Writing<'m> {
                 self.expect_end_of_stream(item.entity, before.version)?;
                 let version = self.append(item.entity, before.version, &item.events);
                 self.put_snapshot(item.entity, before.alarm, Header { version, alarm: *alarm }, snapshot);
+                self.next.growth.entities += i64::from(before.version == 0);
                 if let Some(trim) = &item.trim {
                     self.trim(item.entity, trim)?;
                 }
@@ -89,6 +90,7 @@ impl<'m> Writing<'m> {
             Disposition::Purge => {
                 self.purge_stream(item.entity)?;
                 self.delete(TableId::Snapshots, &key);
+                self.next.growth.entities -= i64::from(before.version > 0);
                 self.move_alarm(item.entity, before.alarm, None);
                 CommitOutcome::Committed { version: 0, last: None }
             }
@@ -148,6 +150,7 @@ impl<'m> Writing<'m> {
 
     pub(crate) fn put_event(&mut self, entity: EntityId, version: Version, event: &NewEvent) {
         self.next.mark.position += 1;
+        self.next.growth.events += 1;
         let position = self.next.mark.position.to_be_bytes();
         write_event(&mut self.value, entity, version, event);
         self.put_value(TableId::Events, &position);
@@ -173,6 +176,7 @@ impl<'m> Writing<'m> {
         if old == new {
             return;
         }
+        self.next.growth.alarms += i64::from(new.is_some()) - i64::from(old.is_some());
         if let Some(old) = old
             && new.is_none_or(|new| new.at != old.at)
         {

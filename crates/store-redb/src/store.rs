@@ -196,6 +196,11 @@ impl Store for RedbStore {
         self.handle.read(|layers| read::stats(layers, bytes_on_disk, journal))
     }
 
+    async fn estimate(&self) -> Result<Stats, Fault> {
+        let (bytes_on_disk, journal) = (self.handle.source.bytes_on_disk(), self.handle.journal_stats());
+        self.handle.read(|layers| read::estimate(layers, bytes_on_disk, journal))
+    }
+
     async fn ping(&self) -> Result<(), Fault> {
         self.handle.read(|layers| read::row(layers, View::Runs, &[])).map(drop)
     }

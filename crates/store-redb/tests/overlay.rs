@@ -53,6 +53,11 @@ fn expect_same_reads(plain: &RedbStore, layered: &RedbStore, rng: &mut DiskRng, 
             one
         }};
     }
+    for store in [plain, layered] {
+        let [counted, estimated] = [now(store.stats()).unwrap(), now(store.estimate()).unwrap()]
+            .map(|stats| (stats.events, stats.entities, stats.alarms));
+        assert_eq!(estimated, counted, "{context}: what is counted while it is written");
+    }
     for _ in 0..12 {
         let (limit, number) = (rng.below(12) as usize, rng.below(JOBS));
         let (entity, other) = (common::job(number), common::job(rng.below(JOBS)));

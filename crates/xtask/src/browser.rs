@@ -2,7 +2,6 @@
 //!
 //! Invariant: pictures are taken only when asked for, so that a check changes no file.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -21,7 +20,7 @@ pub(crate) fn run(args: &[String]) -> Result<Option<String>> {
     cargo(&["build", "--quiet", "--package", "ordo"])?;
     let status = Command::new(tree::root().join("tests/browser/run"))
         .args(if args.is_empty() { vec!["--no-pictures".to_owned()] } else { args.to_vec() })
-        .env("ORDO_BINARY", target().join("debug").join("ordo"))
+        .env("ORDO_BINARY", tree::target().join("debug").join("ordo"))
         .stdin(Stdio::null())
         .status()
         .context("starting tests/browser/run")?;
@@ -48,8 +47,4 @@ pub(crate) fn behind_proxies() -> Result<Option<String>> {
 fn is_here(program: &str) -> bool {
     let probe = Command::new(program).arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).status();
     probe.is_ok_and(|status| status.success())
-}
-
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| tree::root().join("target"), PathBuf::from)
 }

@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 
 use crate::step::{CiStep, StepRecord, table};
-use crate::{browser, clients, deny, docs, fence, rust, schemathesis, sdk, sim, tree};
+use crate::{browser, clients, deny, docs, fence, instructions, rust, schemathesis, sdk, sim, tree};
 
-const STEPS: [CiStep; 13] = [
+const STEPS: [CiStep; 14] = [
     CiStep { name: "format", work: || done(rust::check_format()) },
     CiStep { name: "fence", work: || done(fence::check(&tree::root())) },
     CiStep { name: "docs", work: || done(docs::check(&tree::root())) },
@@ -13,6 +13,7 @@ const STEPS: [CiStep; 13] = [
     CiStep { name: "test", work: || done(rust::test(&[])) },
     CiStep { name: "doc test", work: || done(rust::doc_test()) },
     CiStep { name: "sim", work: || done(sim::run_for_ci()) },
+    CiStep { name: "instructions", work: instructions::run },
     CiStep { name: "schemathesis", work: || schemathesis::run(&[]) },
     CiStep { name: "clients", work: clients::run },
     CiStep { name: "sdk", work: || sdk::run(&[]) },

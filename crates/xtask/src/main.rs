@@ -11,6 +11,7 @@ mod daemon;
 mod deny;
 mod docs;
 mod fence;
+mod instructions;
 mod npm;
 mod peers;
 mod rust;
@@ -32,6 +33,7 @@ cargo xtask test ARGS                    those the test runner chooses by ARGS: 
 cargo xtask e2e [ARGS]                   only the tests that drive the real binary
 cargo xtask sim SEED                     replays one simulated world
 cargo xtask sim --seeds N [--from M]     simulates N worlds
+cargo xtask instructions                 what a standard job costs in instructions (needs valgrind)
 cargo xtask schemathesis [SEED]          made-up requests against the real binary (needs python3)
 cargo xtask clients                      generated clients and linters against the real binary (needs python3, java, node)
 cargo xtask sdk [ARGS]                   the packages in sdk/ against the real binary (needs python3, node, npm); --only WORD
@@ -68,6 +70,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "test" => rust::test(rest),
         "e2e" => rust::end_to_end(rest),
         "sim" => sim::run(rest),
+        "instructions" => instructions::run().map(print_note),
         "bench" => bench::run(rest),
         "peers" => peers::run(rest),
         "docs" => docs::run(&tree::root(), rest),

@@ -3,7 +3,7 @@
 //! Invariant: no answer is a fault of the server, and none is missing in the description. The daemon runs in a folder
 //! of its own, without the shell tool, and is gone afterwards.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -29,9 +29,9 @@ pub(crate) fn run(args: &[String]) -> Result<Option<String>> {
     let Some(python) = venv::python() else {
         return Ok(Some("python3 with venv and pip is not installed (`apt-get install python3-venv`)".to_owned()));
     };
-    let schemathesis = venv::with(&python, &target().join("schemathesis"), VERSION)?.join("schemathesis");
+    let schemathesis = venv::with(&python, &tree::target().join("schemathesis"), VERSION)?.join("schemathesis");
     cargo(&["build", "--quiet", "--package", "ordo"])?;
-    let daemon = DaemonProcess::start(&target().join("debug").join("ordo"))?;
+    let daemon = DaemonProcess::start(&tree::target().join("debug").join("ordo"))?;
     let fuzzed = fuzz(&schemathesis, &daemon, seed);
     daemon.stop()?;
     fuzzed.map(|()| None)
@@ -70,8 +70,4 @@ fn known_ids(daemon: &DaemonProcess) -> Result<String> {
     let runs = "include-path-regex = '^/v1/runs/\\{id\\}'";
     let streams = "include-path = '/v1/streams/{stream}'";
     Ok([rule(jobs, "id", &job), rule(runs, "id", &run), rule(streams, "stream", &format!("ordo-job-{job}"))].concat())
-}
-
-pub(crate) fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| tree::root().join("target"), PathBuf::from)
 }

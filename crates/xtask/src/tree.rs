@@ -9,6 +9,11 @@ pub(crate) fn root() -> PathBuf {
     here.ancestors().nth(2).expect("xtask lies two folders below the root").to_path_buf()
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// The names of the folders in `crates/`, sorted.
 pub(crate) fn crate_folders(root: &Path) -> Result<Vec<String>> {
     let crates = root.join("crates");

@@ -31,6 +31,10 @@ pub const ROUND_MAX: usize = 1_024;
 const ROUNDS_MAX: usize = 2;
 /// The same where a round trip lies between us and the store.
 const SHARED_ROUNDS_MAX: usize = 16;
+/// How many commands a round must have to be decided while another one is being written to a store of our own. Deciding
+/// many of them takes as long as a sync, and goes on beside it; a few are better off in one commit with those that come
+/// before the writer is free.
+const AHEAD_MIN: usize = 64;
 /// How often a command is decided anew because another node was faster.
 pub(crate) const CONTENTION_MAX: u32 = 16;
 /// The same for reports and commands with a key. Of those that share a round with keys that are taken, each round settles
@@ -57,6 +61,8 @@ pub struct Rounds {
     busy: BTreeSet<EntityId>,
     is_shared: bool,
     has_tables: bool,
+    /// See [`AHEAD_MIN`].
+    ahead_min: usize,
     /// Within which time what waits in an outbox is looked at.
     flush_delay: Millis,
     metrics: Arc<Metrics>,
@@ -147,6 +153,7 @@ impl Rounds {
             busy: BTreeSet::new(),
             is_shared,
             has_tables: false,
+            ahead_min: AHEAD_MIN,
             flush_delay,
             metrics,
         }
@@ -156,6 +163,12 @@ impl Rounds {
     #[must_use]
     pub fn with_tables(self, has_tables: bool) -> Rounds {
         Rounds { has_tables, ..self }
+    }
+
+    /// The same, deciding a round ahead as soon as so many commands wait: with 1, rounds overlap as much as they can.
+    #[must_use]
+    pub fn deciding_ahead_from(self, commands: usize) -> Rounds {
+        Rounds { ahead_min: commands, ..self }
     }
 
     pub fn push(&mut self, submission: Submission) {
@@ -183,7 +196,7 @@ impl Rounds {
         // After a loss nothing is planned until all that was built on it is settled: what is read from the store
         // meanwhile may come to have the same version as what is being written, and the guard of the commit, which
         // compares versions only, would take one for the other. On a shared store no round builds on an open one.
-        if self.open >= most || !self.tainted.is_empty() {
+        if self.open >= most || !self.tainted.is_empty() || self.is_better_off_waiting() {
             return None;
         }
         let mut submissions = self.take_ready();
@@ -200,6 +213,11 @@ impl Rounds {
         let keys = lost_before.filter_map(|submission| submission.command.key().map(<[u8]>::to_vec)).collect();
         let (chunks, chunk_replies) = (std::mem::take(&mut self.chunks), std::mem::take(&mut self.chunk_replies));
         Some(Gathered { submissions, chunks, chunk_replies, known, missing, keys, has_deferred })
+    }
+
+    /// Too little waits for a commit of its own while the writer is busy.
+    fn is_better_off_waiting(&self) -> bool {
+        !self.is_shared && self.open > 0 && self.queue.len() < self.ahead_min
     }
 
     /// Takes what may be decided now. All commands on a busy entity wait, so that they keep their order; commands of

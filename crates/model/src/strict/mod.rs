@@ -11,7 +11,7 @@ mod text_or;
 mod unique;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use error::Misread;
 pub use fields::field_names;
@@ -34,6 +34,14 @@ pub fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
 
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Misread> {
     T::deserialize(node::JsonNode(value))
+}
+
+/// The fields of an object, for whoever reads each by itself.
+pub fn object(bytes: &[u8]) -> Result<Map<String, Value>, Unreadable> {
+    match value(bytes)? {
+        Value::Object(fields) => Ok(fields),
+        other => Ok(from_value(other)?),
+    }
 }
 
 /// Any JSON in which no object has a key twice.

@@ -1,6 +1,6 @@
 //! A JSON value as a source for serde, which gives a type only what it asked for.
 
-use serde::de::value::StringDeserializer;
+use serde::de::value::StrDeserializer;
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
@@ -163,7 +163,7 @@ impl<'de> MapAccess<'de> for ObjectFields {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Misread> {
         self.current = self.rest.next();
         let Some((key, _)) = &self.current else { return Ok(None) };
-        let key: StringDeserializer<Misread> = key.clone().into_deserializer();
+        let key: StrDeserializer<'_, Misread> = key.as_str().into_deserializer();
         seed.deserialize(key).map(Some)
     }
 
@@ -200,7 +200,7 @@ impl<'de> EnumAccess<'de> for NamedVariant {
     type Variant = HeldVariant;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, HeldVariant), Misread> {
-        let key: StringDeserializer<Misread> = self.name.clone().into_deserializer();
+        let key: StrDeserializer<'_, Misread> = self.name.as_str().into_deserializer();
         Ok((seed.deserialize(key)?, HeldVariant { name: self.name, value: self.value }))
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 pub(super) struct Unique(pub(super) Value);
@@ -61,10 +62,13 @@ impl<'de> Visitor<'de> for AnyJson {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut all = Map::new();
         while let Some((key, Unique(value))) = entries.next_entry::<String, Unique>()? {
-            if all.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key {key:?} stands twice in one object")));
+            match all.entry(key) {
+                Entry::Vacant(free) => drop(free.insert(value)),
+                Entry::Occupied(there) => {
+                    let key = there.key();
+                    return Err(A::Error::custom(format!("the key {key:?} stands twice in one object")));
+                }
             }
-            all.insert(key, value);
         }
         Ok(Value::Object(all))
     }

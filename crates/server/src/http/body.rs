@@ -15,6 +15,7 @@ use ordo_model::strict::{self, Unreadable};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::http::problem::Problem;
 
@@ -51,6 +52,12 @@ impl Body {
     pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         self.check_type()?;
         strict::from_slice(&self.bytes).map_err(unreadable)
+    }
+
+    /// The fields of a body that is looked at before it is read.
+    pub(crate) fn fields(&self) -> Result<Map<String, Value>, Problem> {
+        self.check_type()?;
+        strict::object(&self.bytes).map_err(unreadable)
     }
 
     /// The fields of the body as they were written, for whoever reads each by itself.

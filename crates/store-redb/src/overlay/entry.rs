@@ -3,13 +3,49 @@
 //! Invariant: key and value lie side by side in a block that the rows of one commit share and that never changes: a row
 //! costs no allocation of its own, and copying a node of rows counts up a few blocks, which are at hand, and not each row.
 
+use std::cmp::Ordering;
+
 use bytes::{Bytes, BytesMut};
 
 /// What an entry takes beside its bytes, about: its place in a node.
 const OVERHEAD_BYTES: usize = 64;
 
+/// A key, and its first bytes as a number that sorts like them: most comparisons end there, without a look at the key
+/// itself, which lies elsewhere in memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SortKey<'k> {
+    head: KeyHead,
+    key: &'k [u8],
+}
+
+/// The first 16 bytes of a key; a shorter one is filled up with zeros.
+pub(super) type KeyHead = u128;
+
+pub(super) fn head_of(key: &[u8]) -> KeyHead {
+    let mut head = [0; 16];
+    let len = key.len().min(head.len());
+    head[..len].copy_from_slice(&key[..len]);
+    KeyHead::from_be_bytes(head)
+}
+
+impl<'k> SortKey<'k> {
+    pub(super) fn of(key: &'k [u8]) -> SortKey<'k> {
+        SortKey { head: head_of(key), key }
+    }
+
+    /// A key whose head is known.
+    pub(super) fn known(head: KeyHead, key: &'k [u8]) -> SortKey<'k> {
+        SortKey { head, key }
+    }
+
+    pub(super) fn cmp(self, other: SortKey<'_>) -> Ordering {
+        self.head.cmp(&other.head).then_with(|| self.key.cmp(other.key))
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
+    head: KeyHead,
     /// The key, then the value.
     bytes: Bytes,
     key_len: u32,
@@ -29,7 +65,12 @@ impl Entry {
     fn write(key: &[u8], value: Option<&[u8]>, block: &mut BytesMut) -> Entry {
         block.extend_from_slice(key);
         block.extend_from_slice(value.unwrap_or_default());
-        Entry { bytes: block.split().freeze(), key_len: key.len() as u32, present: value.is_some() }
+        let (head, key_len, present) = (head_of(key), key.len() as u32, value.is_some());
+        Entry { head, bytes: block.split().freeze(), key_len, present }
+    }
+
+    pub(super) fn sort_key(&self) -> SortKey<'_> {
+        SortKey::known(self.head, self.key())
     }
 
     pub(crate) fn key(&self) -> &[u8] {

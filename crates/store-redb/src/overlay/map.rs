@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::entries::Entries;
-use super::entry::Entry;
+use super::entry::{Entry, KeyHead, SortKey, head_of};
 
 /// Small enough that copying a node is cheap, large enough that a tree of a hundred thousand has four levels.
 const NODE_MAX: usize = 32;
@@ -28,7 +28,18 @@ pub(super) enum MapNode {
 pub(super) struct Child {
     /// No key of this child lies before it, but for those of the first child: it also has whatever lies further left.
     pub(super) first: Arc<[u8]>,
+    head: KeyHead,
     pub(super) node: Arc<MapNode>,
+}
+
+impl Child {
+    fn new(first: Arc<[u8]>, node: MapNode) -> Child {
+        Child { head: head_of(&first), first, node: Arc::new(node) }
+    }
+
+    fn sort_key(&self) -> SortKey<'_> {
+        SortKey::known(self.head, &self.first)
+    }
 }
 
 impl Default for Map {
@@ -48,11 +59,12 @@ impl Map {
 
     pub(crate) fn get(&self, key: &[u8]) -> Option<&Entry> {
         let mut node = &*self.root;
+        let key = SortKey::of(key);
         loop {
             match node {
                 MapNode::Branch(children) => node = &children[child_of(children, key)].node,
                 MapNode::Leaf(entries) => {
-                    return entries.binary_search_by(|entry| entry.key().cmp(key)).ok().map(|at| &entries[at]);
+                    return entries.binary_search_by(|entry| entry.sort_key().cmp(key)).ok().map(|at| &entries[at]);
                 }
             }
         }
@@ -63,7 +75,7 @@ impl Map {
         let (replaced, split) = insert(&mut self.root, entry);
         self.len += usize::from(replaced.is_none());
         if let Some(right) = split {
-            let left = Child { first: Arc::from([]), node: std::mem::take(&mut self.root) };
+            let left = Child { first: Arc::from([]), head: head_of(&[]), node: std::mem::take(&mut self.root) };
             self.root = Arc::new(MapNode::Branch(vec![left, right]));
         }
         replaced
@@ -83,31 +95,28 @@ impl Default for MapNode {
     }
 }
 
-fn child_of(children: &[Child], key: &[u8]) -> usize {
-    children.partition_point(|child| &*child.first <= key).saturating_sub(1)
+fn child_of(children: &[Child], key: SortKey<'_>) -> usize {
+    children.partition_point(|child| child.sort_key().cmp(key).is_le()).saturating_sub(1)
 }
 
 /// Returns what was replaced, and the right half if the node became too large.
 fn insert(node: &mut Arc<MapNode>, entry: Entry) -> (Option<Entry>, Option<Child>) {
     match Arc::make_mut(node) {
-        MapNode::Leaf(entries) => match entries.binary_search_by(|there| there.key().cmp(entry.key())) {
+        MapNode::Leaf(entries) => match entries.binary_search_by(|there| there.sort_key().cmp(entry.sort_key())) {
             Ok(at) => (Some(std::mem::replace(&mut entries[at], entry)), None),
             Err(at) => {
                 entries.insert(at, entry);
-                let right = split(entries, at).map(|right| {
-                    let first = Arc::from(right[0].key());
-                    Child { first, node: Arc::new(MapNode::Leaf(right)) }
-                });
+                let right = split(entries, at).map(|right| Child::new(Arc::from(right[0].key()), MapNode::Leaf(right)));
                 (None, right)
             }
         },
         MapNode::Branch(children) => {
-            let at = child_of(children, entry.key());
+            let at = child_of(children, entry.sort_key());
             let (replaced, grown) = insert(&mut children[at].node, entry);
             let right = grown.and_then(|child| {
                 children.insert(at + 1, child);
                 let right = split(children, at + 1)?;
-                Some(Child { first: Arc::clone(&right[0].first), node: Arc::new(MapNode::Branch(right)) })
+                Some(Child::new(Arc::clone(&right[0].first), MapNode::Branch(right)))
             });
             (replaced, right)
         }

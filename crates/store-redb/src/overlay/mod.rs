@@ -29,16 +29,35 @@ pub(crate) struct Mark {
     pub(crate) journal_bytes: u64,
 }
 
+/// How many rows more or fewer there are because of an overlay, counted while it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Growth {
+    pub(crate) events: i64,
+    pub(crate) entities: i64,
+    pub(crate) alarms: i64,
+}
+
+impl Growth {
+    pub(crate) fn plus(self, other: Growth) -> Growth {
+        Growth {
+            events: self.events + other.events,
+            entities: self.entities + other.entities,
+            alarms: self.alarms + other.alarms,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Overlay {
     maps: [Map; TABLES],
     memory_bytes: usize,
     pub(crate) mark: Mark,
+    pub(crate) growth: Growth,
 }
 
 impl Overlay {
     pub(crate) fn empty(mark: Mark) -> Overlay {
-        Overlay { maps: Default::default(), memory_bytes: 0, mark }
+        Overlay { maps: Default::default(), memory_bytes: 0, mark, growth: Growth::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

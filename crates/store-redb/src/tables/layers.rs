@@ -7,10 +7,10 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use ordo_store::{Direction, Fault};
-use redb::{AccessGuard, Key, Range, ReadOnlyTable, ReadableTableMetadata};
+use redb::{AccessGuard, Key, Range, ReadOnlyTable, ReadableTableMetadata, StorageError};
 
 use crate::fault::during;
-use crate::overlay::{Entries, Entry, Overlay};
+use crate::overlay::{Entries, Entry, Growth, Overlay};
 use crate::tables::TableId;
 use crate::tables::base::Base;
 use crate::tables::coded::Coded;
@@ -111,6 +111,27 @@ impl<'m> Layers<'m> {
             TableId::DedupExpiry => merge(&self.base.dedup_expiry, overlaid, bounds, visit),
             TableId::Rows(view) => merge(&self.base.rows[view as usize], overlaid, bounds, visit),
         }
+    }
+
+    /// How many events, entities and alarms there are, as counted while they were written: costs nothing.
+    pub(crate) fn grown(&self) -> Result<Growth, Fault> {
+        let rows = |rows: Result<u64, StorageError>| rows.map(|rows| rows as i64).map_err(during("counting"));
+        let base = Growth {
+            events: rows(self.base.events.len())?,
+            entities: rows(self.base.snapshots.len())?,
+            alarms: rows(self.base.alarms.len())?,
+        };
+        Ok(self.overlays().fold(base, |sum, overlay| sum.plus(overlay.growth)))
+    }
+
+    /// How many chunks there are, were none of the overlaid ones there before and none of them gone: costs nothing.
+    pub(crate) fn chunks_at_most(&self) -> Result<u64, Fault> {
+        let base = self.base.chunks.len().map_err(during("counting"))?;
+        Ok(self.overlays().map(|overlay| overlay.map(TableId::Chunks).len() as u64).fold(base, u64::saturating_add))
+    }
+
+    fn overlays(&self) -> impl Iterator<Item = &Overlay> {
+        [Some(self.active), self.frozen].into_iter().flatten()
     }
 
     /// How many rows there are. Costs a look-up for each row of the overlays.

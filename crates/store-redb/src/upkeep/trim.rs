@@ -41,6 +41,7 @@ impl Writing<'_> {
             gone.push((key.to_vec(), number_of(position)?));
             Ok(ControlFlow::Continue(()))
         })?;
+        self.next.growth.events -= gone.len() as i64;
         for (key, position) in gone {
             self.delete(TableId::Streams, &key);
             self.delete(TableId::Events, &position.to_be_bytes());

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use crate::cargo::cargo;
 use crate::daemon::DaemonProcess;
 use crate::npm::{self, quiet};
-use crate::schemathesis::target;
+use crate::tree::target;
 use crate::venv;
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let options = Options::parse(args)?;
     let cases = plan::cases(&options);
     let binary = binary(options.ordo.as_deref())?;
-    let folder = target().join("peers");
+    let folder = tree::target().join("peers");
     std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let figures = measure(&options, &cases, &binary, &folder.join("measurements.jsonl"))?;
     if figures.is_empty() {
@@ -72,12 +72,8 @@ fn binary(given: Option<&Path>) -> Result<PathBuf> {
         Some(path) => path.to_path_buf(),
         None => {
             cargo(&["build", "--quiet", "--release", "--package", "ordo"])?;
-            target().join("release/ordo")
+            tree::target().join("release/ordo")
         }
     };
     std::fs::canonicalize(&path).with_context(|| format!("there is no ordo at {}", path.display()))
-}
-
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| tree::root().join("target"), PathBuf::from)
 }

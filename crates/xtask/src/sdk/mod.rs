@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::cargo::cargo;
-use crate::schemathesis::target;
+use crate::tree::target;
 use crate::{npm, tree, venv};
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");

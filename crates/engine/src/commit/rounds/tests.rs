@@ -38,8 +38,15 @@ fn pause() -> Command {
 /// Two nodes on one store.
 fn nodes(is_shared: bool) -> [TestNode; 2] {
     let store: Arc<dyn Store> = Arc::new(RedbStore::in_memory().unwrap());
-    [store.clone(), store]
-        .map(|store| TestNode { rounds: Rounds::new(is_shared, OUTBOX_FLUSH_DELAY, Arc::default()), store })
+    [store.clone(), store].map(|store| TestNode {
+        rounds: overlapping(Rounds::new(is_shared, OUTBOX_FLUSH_DELAY, Arc::default())),
+        store,
+    })
+}
+
+/// Most stories are about rounds that build on each other, however small they are.
+fn overlapping(rounds: Rounds) -> Rounds {
+    rounds.deciding_ahead_from(1)
 }
 
 impl TestNode {
@@ -148,6 +155,28 @@ async fn an_idle_store_gets_the_first_command_at_once_and_what_comes_meanwhile_g
     node.land(together).await;
     assert!(answers.into_iter().all(|mut answer| answer.try_recv().unwrap().is_ok()));
     assert!(node.rounds.is_idle());
+}
+
+#[tokio::test]
+async fn a_few_commands_wait_for_the_commit_under_way_and_many_are_decided_beside_it() {
+    let store: Arc<dyn Store> = Arc::new(RedbStore::in_memory().unwrap());
+    let mut node = TestNode { rounds: Rounds::new(false, OUTBOX_FLUSH_DELAY, Arc::default()), store };
+    assert!(node.run(schedule()).await.is_ok());
+    let _first = node.push(pause());
+    let writing = node.take_off().await.expect("an idle store need not wait");
+    let mut answers: Vec<_> = (1..AHEAD_MIN).map(|_| node.push(Command::Wake)).collect();
+    assert!(node.take_off().await.is_none(), "they share the next commit with whoever comes before the writer is free");
+    answers.push(node.push(Command::Wake));
+    let ahead = node.take_off().await.expect("deciding them takes as long as the sync");
+    assert_eq!(ahead.0.len(), AHEAD_MIN);
+    let last = node.push(Command::Resume);
+    assert!(node.take_off().await.is_none());
+    node.land(writing).await;
+    assert!(node.take_off().await.is_none(), "one round is ready already");
+    node.land(ahead).await;
+    let alone = node.take_off().await.expect("an idle store need not wait");
+    node.land(alone).await;
+    assert!(answers.into_iter().chain([last]).all(|mut answer| answer.try_recv().unwrap().is_ok()));
 }
 
 #[tokio::test]

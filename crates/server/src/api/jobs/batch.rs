@@ -98,7 +98,7 @@ async fn make_once(app: &App, job: &RawValue, once: Once) -> BatchEntry {
 }
 
 async fn command(app: &App, job: &RawValue) -> Result<Command, Problem> {
-    let fields = strict::from_slice(job.get().as_bytes()).map_err(|error| match error {
+    let fields = strict::object(job.get().as_bytes()).map_err(|error| match error {
         Unreadable::Json(message) => Problem::new(Code::InvalidJob, message),
         Unreadable::Shape(misread) => Problem::misread(Code::InvalidJob, misread),
     })?;

@@ -35,7 +35,7 @@ use crate::http::problem::Problem;
 const UPDATE_TRIES: u32 = 8;
 
 pub(crate) async fn create(Signed(app): Signed, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
-    let fields: Map<String, Value> = body.parse()?;
+    let fields = body.fields()?;
     if fields.get("unique_key").is_some_and(|key| !key.is_null()) {
         let job: NewJob = read_new(fields)?;
         let definition = job.definition.clone();
@@ -114,7 +114,7 @@ pub(crate) async fn update(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let JobPatch(patch) = read(body.parse()?)?;
+    let JobPatch(patch) = read(body.fields()?)?;
     let condition = IfMatch::read(&headers)?;
     for _ in 0..UPDATE_TRIES {
         let job = find(&app, id).await?;

@@ -125,11 +125,12 @@ def live(me):
     threading.Thread(target=beat, args=(me, over), daemon=True).start()
     try:
         while not leaving.is_set() and not over.is_set():
-            free = OFFER["capacity"] - len(held)
-            if free == 0:
-                leaving.wait(0.05)
-                continue
-            polled = call("POST", f"/v1/executors/{me['id']}/poll", {"max": free, "wait_ms": 1000})
+            free = OFFER["capacity"] - len(held)  # also when it is full: what is to end comes the same way, at once
+            polled = call("POST", f"/v1/executors/{me['id']}/poll", {"max": max(free, 1), "wait_ms": 1000})
+            with lock:
+                ending = [one for one in held.values() if one.run["run_id"] in polled.get("cancel", [])]
+            for one in ending:
+                one.stop.set()
             for run in polled["runs"]:  # whatever is answered counts as begun
                 attempt = Attempt(run)
                 with lock:

@@ -106,12 +106,23 @@ pub struct Poll {
     pub max: Option<usize>,
     /// At most a minute is waited.
     pub wait_ms: u64,
+    /// The executor confirms runs where the answer asks for it: whoever falls silent with its request open does not keep
+    /// them from others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub confirm: bool,
 }
 
 /// What was started for the executor: it must be reported, or given back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Assignments {
     pub runs: Vec<Assignment>,
+    /// Runs of the executor that should end, as in the answer to a heartbeat.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cancel: Vec<RunId>,
+    /// True when these runs are to be named in a heartbeat before they are begun, and only those begun that its answer does
+    /// not list as lost. Only said to executors that offered it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confirm: bool,
     /// True when the executor should finish what it has, and leave.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drain: bool,

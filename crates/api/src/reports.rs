@@ -12,6 +12,9 @@ use crate::problem::ProblemDetails;
 #[schema(as = ReportBatch)]
 pub struct Reports {
     pub reports: Vec<Report>,
+    /// The last lines of these runs, stored before the reports: one request instead of two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chunks: Vec<LogChunk>,
 }
 
 /// How an attempt ended.

@@ -153,7 +153,7 @@ async fn change(engine: &Engine, id: Uuid, thing: Thing) -> anyhow::Result<()> {
     match thing {
         Thing::Job => {
             let patch = Map::from_iter([("description".to_owned(), json!("changed"))]);
-            engine.submit(JobId(id), Command::Update { patch, if_revision: None }).await?;
+            engine.submit(JobId(id), Command::Update { patch, if_revision: None, if_followed: None }).await?;
         }
         Thing::Incident => {
             engine.command::<Incident>(id, IncidentCommand::SetSeverity { severity: Severity::Sev1, by: by() }).await?;

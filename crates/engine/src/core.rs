@@ -10,6 +10,7 @@ use ordo_model::{EntityId, FencingToken, JobId, Kind, Millis, Moment, RunId, Tim
 use ordo_store::DueAlarm;
 use uuid::Uuid;
 
+use crate::cluster::ElsewhereExecutor;
 use crate::commit::change::{Change, SlotLocation, StartedAttempt, WaitingRun};
 use crate::dispatch::requirements::QueueName;
 use crate::dispatch::{Dispatcher, Draws, Find, Overdue, PoolSizes, Restored};
@@ -43,6 +44,17 @@ pub enum Input {
     },
     /// Attempts that remote executors run since before this process.
     Restored(Vec<Restored>),
+    /// An executor came from another node, with what it has.
+    TakenOver {
+        executor: Uuid,
+        offer: Offer,
+        draining: bool,
+        attempts: Vec<Restored>,
+    },
+    /// The executors of other nodes.
+    Elsewhere(Vec<ElsewhereExecutor>),
+    /// Other nodes have written about what runs here.
+    Reviewed(Reviewed),
     /// This node serves these partitions now.
     Own(Ownership),
     /// Other nodes wrote: into what this one serves (`ours`), or anywhere.
@@ -57,11 +69,22 @@ pub enum Input {
     Stop,
 }
 
+/// What became of attempts of remote executors by the hand of another node.
+#[derive(Debug, Default)]
+pub struct Reviewed {
+    /// Attempts that are over.
+    pub over: Vec<(RunId, FencingToken)>,
+    /// Runs whose end was asked for.
+    pub cancel: Vec<RunId>,
+}
+
 /// What is heard of a remote executor.
 #[derive(Debug)]
 pub enum News {
     Enrolled(Offer),
     Heartbeat,
+    /// It asks for work.
+    Polling,
     /// It has fetched these attempts.
     Took(Vec<(RunId, FencingToken)>),
     Draining,
@@ -215,6 +238,18 @@ impl Core {
             Input::Finished(finished) => orders.push(self.finished(finished)),
             Input::Remote { executor, news } => self.heard(executor, news, steady),
             Input::Restored(attempts) => self.dispatcher.restored(attempts),
+            Input::TakenOver { executor, offer, draining, attempts } => {
+                self.dispatcher.enrolled(executor, &offer, steady);
+                if draining {
+                    self.dispatcher.draining(executor);
+                }
+                self.dispatcher.restored(attempts);
+            }
+            Input::Elsewhere(executors) => self.dispatcher.are_elsewhere(executors),
+            Input::Reviewed(Reviewed { over, cancel }) => {
+                over.into_iter().for_each(|attempt| self.over(attempt, effects));
+                cancel.into_iter().for_each(|run_id| self.cancel(run_id, effects));
+            }
             Input::Own(ours) => self.timekeeper.own(ours, now),
             Input::Hinted { ours } => {
                 if ours {
@@ -299,10 +334,8 @@ impl Core {
         match news {
             News::Enrolled(offer) => self.dispatcher.enrolled(executor, &offer, now),
             News::Heartbeat => self.dispatcher.heard(executor, now),
-            News::Took(attempts) => {
-                self.dispatcher.heard(executor, now);
-                self.dispatcher.taken(executor, &attempts);
-            }
+            News::Polling => self.dispatcher.asks_for_work(executor, now),
+            News::Took(attempts) => self.dispatcher.taken(&attempts),
             News::Draining => self.dispatcher.draining(executor),
             News::Gone => self.dispatcher.gone(executor),
         }
@@ -365,6 +398,15 @@ impl Core {
                     effects.push(Effect::Forget { executor, run_id, token });
                 }
             }
+        }
+    }
+
+    /// An attempt that a remote executor had is over; its run may have another one by now.
+    fn over(&mut self, (run_id, token): (RunId, FencingToken), effects: &mut Vec<Effect>) {
+        let location = self.dispatcher.locations_of(run_id).into_iter().find(|(known, _)| *known == token);
+        if let Some((_, SlotLocation::Remote(executor))) = location {
+            self.dispatcher.finished((run_id, token));
+            effects.push(Effect::Forget { executor, run_id, token });
         }
     }
 

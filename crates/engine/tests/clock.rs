@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use ordo_engine::executors::WorkRequest;
 use ordo_engine::testing::{World, every, manual, options};
 use ordo_model::executor::{Offer, Speaker};
 use ordo_model::job::{Command, RunStatus};
@@ -117,7 +118,12 @@ async fn a_restart_gives_what_runs_elsewhere_its_whole_time_again() {
     (definition["group"], definition["timeout"]) = (json!("gpu"), json!("1s"));
     let job = world.add(definition).await;
     let run = world.trigger(job.id).await;
-    let handed = world.engine.poll(Speaker::Admin, executor, 1, Millis::from_secs(5)).await.unwrap().handed;
+    let handed = world
+        .engine
+        .poll(Speaker::Admin, executor, WorkRequest { max: 1, wait: Millis::from_secs(5), confirms: false })
+        .await
+        .unwrap()
+        .handed;
     assert_eq!(handed.len(), 1);
     // The server is away for longer than the timeout and its grace.
     world.clock().step(HOUR);

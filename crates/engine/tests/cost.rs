@@ -94,7 +94,7 @@ fn definition(now: Timestamp) -> Definition {
 
 fn slotted(job: JobId, command: Command) -> Request {
     let executor = Incarnation { executor: "local".into(), generation: Uuid::from_u128(7) };
-    let reservation = SlotReservation { executor, group: "default".into(), tools: None, draw: 9 };
+    let reservation = SlotReservation { executor, group: "default".into(), tools: None, draw: 9, has_others: false };
     Request {
         slotted: SlottedCommand { command, reservation: Some(reservation) },
         location: Some(SlotLocation::Local(Pool::Fast)),

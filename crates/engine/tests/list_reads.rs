@@ -318,3 +318,26 @@ fn arrival(hook: &str, sender_id: usize) -> Arrival {
         passes: true,
     }
 }
+
+/// The page of what fires soon: jobs by their own index, whatever else has alarms, in few reads however many there are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_fires_soon_costs_few_reads_and_says_what_it_left_out() {
+    let (_world, store, queries) = filled(MANY).await;
+    let far = ordo_model::Timestamp::MAX;
+    let scheduled =
+        JobQuery { filter: JobFilter { trigger: Some("scheduled"), ..JobFilter::default() }, ..JobQuery::default() };
+    let all = walk(&queries, &scheduled, async || ()).await;
+    let active: Vec<&Job> = all.iter().filter(|job| job.next_tick_at().is_some()).collect();
+    store.take_reads();
+    let whole = queries.upcoming(far, MANY, MANY).await.unwrap();
+    let reads = store.take_reads();
+    assert!(reads <= READS_MAX, "{reads} reads");
+    assert!(whole.is_loaded() && whole.jobs.len() == active.len(), "{} of {}", whole.jobs.len(), active.len());
+    let minute = |job: &Job| job.next_tick_at().unwrap().ms() / 60_000;
+    assert!(whole.jobs.is_sorted_by_key(minute));
+    let cut = queries.upcoming(far, 10, 100).await.unwrap();
+    assert_eq!((cut.jobs.len(), cut.others.len(), cut.is_loaded()), (10, 90, false));
+    assert!(cut.known_until.is_some_and(|until| until >= *cut.others.last().unwrap()));
+    let near = queries.upcoming(ordo_model::Timestamp::from_ms(0).unwrap(), 10, 10).await.unwrap();
+    assert!(near.jobs.is_empty() && near.is_loaded());
+}

@@ -68,7 +68,7 @@ pub struct Executor {
     /// When it was last known to be there; heartbeats in between are not written down.
     pub seen_at: Timestamp,
     pub presence: Presence,
-    /// The node that it registered with, and that hands out its work.
+    /// The node that it talks to, and that hands out its work.
     pub node: String,
 }
 
@@ -105,8 +105,14 @@ pub enum ExecutorCommand {
     },
     /// It was heard of.
     Seen,
-    /// It counts as heard of now, whatever was written down: the server itself was away.
-    Renew,
+    /// It counts as heard of then, whatever was written down.
+    Renew {
+        heard_at: Timestamp,
+    },
+    /// It went to this node.
+    Move {
+        node: String,
+    },
     Drain,
     Lose,
     Leave,
@@ -125,7 +131,14 @@ pub enum ExecutorEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         owner: Option<Owner>,
     },
-    ExecutorSeen {},
+    ExecutorSeen {
+        /// When that was, if it was not just now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        heard_at: Option<Timestamp>,
+    },
+    ExecutorMoved {
+        node: String,
+    },
     ExecutorDraining {},
     ExecutorLost {},
     ExecutorLeft {},
@@ -235,9 +248,13 @@ impl Object for Executor {
                 // A clock that was set back must not keep it from being seen.
                 let seen_at = there?.seen_at;
                 let due = now >= seen_at.plus(SEEN_EVERY) || now < seen_at;
-                Ok(if due { vec![ExecutorEvent::ExecutorSeen {}] } else { Vec::new() })
+                Ok(if due { vec![ExecutorEvent::ExecutorSeen { heard_at: None }] } else { Vec::new() })
             }
-            ExecutorCommand::Renew => there.map(|_| vec![ExecutorEvent::ExecutorSeen {}]),
+            // What lies in the future was taken from a clock that has been set back since.
+            ExecutorCommand::Renew { heard_at } => {
+                there.map(|_| vec![ExecutorEvent::ExecutorSeen { heard_at: (heard_at < now).then_some(heard_at) }])
+            }
+            ExecutorCommand::Move { node } => there.map(|_| vec![ExecutorEvent::ExecutorMoved { node }]),
             ExecutorCommand::Drain => there.map(|executor| match executor.presence {
                 Presence::Draining => Vec::new(),
                 Presence::Alive | Presence::Lost { .. } | Presence::Left => vec![ExecutorEvent::ExecutorDraining {}],
@@ -267,7 +284,12 @@ impl Object for Executor {
                 node: node.clone(),
             }),
             (ExecutorEvent::ExecutorRegistered { .. }, Some(_)) => Err(misplaced("ExecutorRegistered")),
-            (ExecutorEvent::ExecutorSeen {}, Some(executor)) => Ok(Executor { seen_at: at, ..executor }),
+            (ExecutorEvent::ExecutorSeen { heard_at }, Some(executor)) => {
+                Ok(Executor { seen_at: heard_at.unwrap_or(at), ..executor })
+            }
+            (ExecutorEvent::ExecutorMoved { node }, Some(executor)) => {
+                Ok(Executor { node: node.clone(), seen_at: at, ..executor })
+            }
             (ExecutorEvent::ExecutorDraining {}, Some(executor)) => {
                 Ok(Executor { presence: Presence::Draining, seen_at: at, ..executor })
             }
@@ -275,7 +297,8 @@ impl Object for Executor {
                 Ok(Executor { presence: Presence::Lost { at }, ..executor })
             }
             (ExecutorEvent::ExecutorLeft {}, Some(executor)) => Ok(Executor { presence: Presence::Left, ..executor }),
-            (ExecutorEvent::ExecutorSeen {}, None) => Err(misplaced("ExecutorSeen")),
+            (ExecutorEvent::ExecutorSeen { .. }, None) => Err(misplaced("ExecutorSeen")),
+            (ExecutorEvent::ExecutorMoved { .. }, None) => Err(misplaced("ExecutorMoved")),
             (ExecutorEvent::ExecutorDraining {}, None) => Err(misplaced("ExecutorDraining")),
             (ExecutorEvent::ExecutorLost {}, None) => Err(misplaced("ExecutorLost")),
             (ExecutorEvent::ExecutorLeft {}, None) => Err(misplaced("ExecutorLeft")),
@@ -352,9 +375,28 @@ mod tests {
     }
 
     #[test]
+    fn a_lease_that_is_renewed_ends_a_lease_after_it_was_heard_of() {
+        let renewed = |heard, now| {
+            let renew = ExecutorCommand::Renew { heard_at: at(heard) };
+            play(&[(0, register()), (now, renew)]).unwrap().0.next_turn()
+        };
+        assert_eq!(renewed(9_000, 15_000), Some(at(9_000).plus(LEASE)), "not a lease after somebody looked");
+        assert_eq!(renewed(20_000, 15_000), Some(at(15_000).plus(LEASE)), "the clock was set back");
+    }
+
+    #[test]
+    fn one_that_goes_to_another_node_is_there_from_then_on() {
+        let moved = ExecutorCommand::Move { node: "b".into() };
+        let (executor, _) = play(&[(0, register()), (9_000, moved.clone())]).unwrap();
+        assert_eq!((executor.node.as_str(), executor.next_turn()), ("b", Some(at(9_000).plus(LEASE))));
+        let late = [(0, register()), (1, ExecutorCommand::Lose), (2, moved)];
+        assert_eq!(play(&late), Err(ExecutorRefusal::NoSuchExecutor));
+    }
+
+    #[test]
     fn a_generation_that_is_over_does_not_come_back() {
         for end in [ExecutorCommand::Lose, ExecutorCommand::Leave] {
-            for more in [ExecutorCommand::Seen, ExecutorCommand::Renew, ExecutorCommand::Drain] {
+            for more in [ExecutorCommand::Seen, ExecutorCommand::Renew { heard_at: at(2) }, ExecutorCommand::Drain] {
                 let steps = [(0, register()), (1, end.clone()), (2, more)];
                 assert_eq!(play(&steps), Err(ExecutorRefusal::NoSuchExecutor));
             }

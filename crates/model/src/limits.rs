@@ -139,6 +139,9 @@ pub const LEASE: Millis = Millis::from_secs(15);
 pub const HEARTBEAT: Millis = Millis::from_secs(5);
 /// An offer under `failover` that is not taken within this time goes to the next executor.
 pub const OFFER: Millis = Millis::from_secs(2);
+/// An executor that was not heard of for this long confirms what it is sent before it begins it, if it can: it may be
+/// frozen with its request open. What it does not confirm within `OFFER` goes to another.
+pub const CONFIRM_AFTER: Millis = Millis::from_ms(100);
 /// How long a lost executor is still shown.
 pub const LOST_SHOWN: Millis = Millis::from_hours(1);
 /// The longest a poll waits.

@@ -116,6 +116,17 @@ fn what_follows_the_end_is_recorded_and_told_to_nobody_until_it_is_opened_again(
 }
 
 #[test]
+fn what_happens_again_is_noted_and_the_title_follows() {
+    let mut story = IncidentStory::started(None);
+    let again = |title: &str, text: &str| IncidentCommand::Repeat { title: title.into(), text: text.into(), by: ana() };
+    assert_eq!(story.tell(1, again("failed 3 times in a row", "exit 1")), Ok(2));
+    assert_eq!(story.now().title, "failed 3 times in a row");
+    assert_eq!(story.now().outbox.len(), 2, "its start and the note; the title alone is no news");
+    assert_eq!(story.tell(2, again("failed 3 times in a row", "exit 1")), Ok(1), "the same title is not set twice");
+    assert!(story.tell(3, again("", "exit 1")).is_err(), "a title says something");
+}
+
+#[test]
 fn a_status_moves_as_people_work_and_says_where_it_may_go() {
     let mut story = IncidentStory::started(None);
     assert_eq!(story.move_to(1, IncidentStatus::Open), Ok(0));

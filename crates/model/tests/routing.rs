@@ -246,3 +246,22 @@ fn a_broadcast_goes_to_all_who_are_there_however_busy() {
     assert_eq!(pick(Routing::ShardingBroadcast, &all, 1, 0), Choice::All);
     assert_eq!(pick(Routing::ShardingBroadcast, &[], 1, 0), Choice::Nobody);
 }
+
+#[test]
+fn whoever_may_choose_passes_over_one_that_let_its_offer_pass() {
+    let mut all = executors(3);
+    all[0].missed = 1;
+    // What would make it the choice of each otherwise.
+    (all[0].heard_ms, all[1].chosen, all[2].chosen, all[1].chosen_last, all[2].chosen_last) = (9, 1, 1, 1, 2);
+    for routing in ALL.into_iter().filter(|routing| routing.may_choose()) {
+        for draw in 0..50 {
+            let choice = choose(routing, &candidates(&all), RoutingRequest { job: JobId(Uuid::nil()), draw });
+            assert!(matches!(choice, Choice::Take(place) if place > 0), "{routing:?}: {choice:?}");
+        }
+    }
+    let alone = &all[..1];
+    for routing in ALL {
+        let choice = choose(routing, &candidates(alone), RoutingRequest { job: JobId(Uuid::nil()), draw: 0 });
+        assert_eq!(choice, Choice::Take(0), "{routing:?}: there is nobody else");
+    }
+}

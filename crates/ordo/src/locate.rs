@@ -28,6 +28,20 @@ pub(crate) struct LocatedServer {
     pub(crate) named: bool,
 }
 
+/// The servers of an executor: one, or several nodes of one cluster, separated by commas.
+pub(crate) fn servers(common: &Common) -> Result<(Client, Vec<Client>)> {
+    let urls = common.server.as_deref().unwrap_or_default().split(',').map(str::trim).filter(|url| !url.is_empty());
+    let mut clients = Vec::new();
+    for url in urls {
+        let common = Common { server: Some(url.to_owned()), ..common.clone() };
+        clients.push(server(&common)?.client);
+    }
+    match clients.is_empty() {
+        true => Ok((server(common)?.client, Vec::new())),
+        false => Ok((clients.remove(0), clients)),
+    }
+}
+
 pub(crate) fn server(common: &Common) -> Result<LocatedServer> {
     let (target, token) = match common.server.as_deref() {
         Some(url) => named(url),

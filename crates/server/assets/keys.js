@@ -38,10 +38,12 @@ export function startKeys() {
     for (const sheet of sheets()) if (!sheet.contains(event.target)) sheet.open = false;
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    for (const sheet of sheets()) {
-      sheet.open = false;
-      sheet.querySelector("summary").focus();
-    }
+    if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
+    // One Escape closes one thing: the one opened last, which is the innermost.
+    const sheet = [...sheets()].at(-1);
+    if (!sheet) return;
+    event.preventDefault();
+    sheet.open = false;
+    sheet.querySelector("summary").focus();
   });
 }

@@ -46,9 +46,11 @@ export async function refresh() {
   try {
     const answer = await fetch(location.pathname + location.search, { headers: { Accept: "text/html" } });
     if (answer.status === 401) location.reload();
+    // A proxy in front of a server that is gone answers by itself.
+    if (answer.status >= 502 && answer.status <= 504) lose();
     if (answer.ok) show(await answer.text());
   } catch {
-    // The stream reports when the server is there again.
+    lose();
   } finally {
     busy = false;
     if (waiting) soon();
@@ -80,9 +82,62 @@ export function togglePause() {
 }
 
 function notify() {
+  const lost = lostSince !== 0;
   button.setAttribute("aria-pressed", String(paused));
-  button.title = paused ? "Resume live updates" : "Pause live updates";
-  button.querySelector(".live-text").textContent = paused ? "Paused" : "Live";
+  button.classList.toggle("lost", lost && !paused);
+  button.title = paused ? "Resume live updates" : lost ? "The server does not answer" : "Pause live updates";
+  button.querySelector(".live-text").textContent = paused ? "Paused" : lost ? "Offline" : "Live";
+  const bar = document.getElementById("offline");
+  if (bar) bar.hidden = !lost || paused;
+}
+
+/** The first pause before the stream is opened again, and the longest, in milliseconds. */
+const AGAIN = 1000;
+const AGAIN_MAX = 15000;
+
+let stream;
+let again = AGAIN;
+let retry;
+let lostSince = 0;
+
+/** The server is out of reach: what the page shows is from before, and it says so. */
+function lose() {
+  if (lostSince === 0) {
+    lostSince = Date.now();
+    const since = document.getElementById("offline-since");
+    if (since) since.textContent = new Date(lostSince).toLocaleTimeString();
+    document.getElementById("said").textContent = "The server does not answer";
+  }
+  notify();
+  reopen();
+}
+
+/** A browser gives a stream up for good when anything but the stream answers, as a proxy does: it is opened anew. */
+function reopen() {
+  clearTimeout(retry);
+  retry = setTimeout(open, again * (0.75 + Math.random() / 2));
+  again = Math.min(again * 2, AGAIN_MAX);
+}
+
+function open() {
+  clearTimeout(retry);
+  stream?.close();
+  stream = new EventSource(`${base}/live`);
+  stream.onmessage = ({ data }) => concerns(JSON.parse(data)) && soon();
+  stream.onerror = () => {
+    stream.close();
+    lose();
+  };
+  stream.onopen = () => {
+    again = AGAIN;
+    const wasLost = lostSince !== 0;
+    lostSince = 0;
+    notify();
+    if (!wasLost) return;
+    document.getElementById("said").textContent = "The server answers again";
+    if (paused || document.hidden) waiting = true;
+    else refresh();
+  };
 }
 
 export function startLive() {
@@ -90,24 +145,25 @@ export function startLive() {
   button.hidden = false;
   button.addEventListener("click", togglePause);
   notify();
-  const stream = new EventSource(`${base}/live`);
-  let lost = false;
-  stream.onmessage = ({ data }) => concerns(JSON.parse(data)) && soon();
-  stream.onerror = () => {
-    lost = true;
-    button.classList.add("lost");
-  };
-  stream.onopen = () => {
-    button.classList.remove("lost");
-    if (lost) soon();
-    lost = false;
-  };
-  document.addEventListener("visibilitychange", () => !document.hidden && waiting && soon());
-  addEventListener("pagehide", () => stream.close());
+  open();
+  document.getElementById("offline-retry")?.addEventListener("click", () => {
+    again = AGAIN;
+    open();
+  });
+  addEventListener("online", () => lostSince && open());
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return;
+    if (lostSince) open();
+    else if (waiting) soon();
+  });
+  addEventListener("pagehide", () => {
+    clearTimeout(retry);
+    stream.close();
+  });
   addEventListener("pageshow", (event) => event.persisted && location.reload());
   document.addEventListener("submit", act);
   // Pictures of the future move without anything having happened.
-  if (document.getElementById("ring")) setInterval(() => Date.now() - last > 10000 && soon(), 5000);
+  if (document.getElementById("ring")) setInterval(() => !lostSince && Date.now() - last > 10000 && soon(), 5000);
 }
 
 /** Buttons of rows act in place: the page they lead back to is this one. */
@@ -117,10 +173,14 @@ async function act(event) {
   const here = base + (back ?? "");
   if (!/\/(trigger|pause|resume)$/.test(target) || here !== location.pathname + location.search) return;
   event.preventDefault();
-  const answer = await fetch(target, {
-    method: "POST",
-    body: new URLSearchParams({ back }),
-    headers: { Accept: "text/html" },
-  });
-  show(await answer.text());
+  try {
+    const answer = await fetch(target, {
+      method: "POST",
+      body: new URLSearchParams({ back }),
+      headers: { Accept: "text/html" },
+    });
+    show(await answer.text());
+  } catch {
+    lose();
+  }
 }

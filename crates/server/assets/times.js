@@ -1,5 +1,5 @@
 // Relative times that go on, and the zone of this browser for the server.
-import { refresh } from "./live.js";
+import { onRefresh, refresh } from "./live.js";
 
 /** How far the server's clock is ahead of ours. */
 let ahead = 0;
@@ -34,14 +34,24 @@ function tick() {
   const moment = now();
   for (const time of document.querySelectorAll("time[data-time]")) {
     const at = Date.parse(time.dateTime);
+    const { time: kind } = time.dataset;
     const text =
-      time.dataset.time === "rel" ? relative(at - moment) : time.dataset.time === "run" ? length(moment - at) : null;
+      kind === "rel" ? relative(at - moment)
+      : kind === "ago" ? relative(Math.min(0, at - moment))
+      : kind === "run" ? length(moment - at)
+      : null;
     if (text !== null && time.textContent !== text) time.textContent = text;
   }
 }
 
+/** A page takes a while to arrive: the quickest of them says best what the server's clock shows. */
+function compare() {
+  ahead = Math.max(ahead, Date.parse(document.documentElement.dataset.now) - Date.now());
+}
+
 export function startTimes() {
   ahead = Date.parse(document.documentElement.dataset.now) - Date.now();
+  onRefresh(compare);
   setInterval(tick, 1000);
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const cookie = `ordo_tz=${encodeURIComponent(zone)}`;

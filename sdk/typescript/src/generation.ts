@@ -16,6 +16,14 @@ export interface Registered {
   heartbeat_ms: number;
 }
 
+/** What a poll is answered. */
+interface Polled {
+  runs: Assignment[];
+  cancel?: string[];
+  confirm?: boolean;
+  drain?: boolean;
+}
+
 /** Why polls or heartbeats ended. */
 export type End = "leaving" | "forgotten";
 
@@ -78,24 +86,48 @@ export class Generation {
 
   async #poll(): Promise<End> {
     const backoff = new Backoff();
-    for (;;) {
-      const free = await this.held.free(() => this.#leaving.signal.aborted);
-      if (free === 0) return "leaving";
+    // Also while it is full: what is to end comes the same way. The server gives no more than the capacity.
+    while (!this.#leaving.signal.aborted) {
       try {
-        const answer = await this.transport.request<{ runs: Assignment[]; drain?: boolean }>(
+        const answer = await this.transport.request<Polled>(
           "POST",
           `/v1/executors/${this.id}/poll`,
-          { max: Math.min(free, POLL_MAX), wait_ms: POLL_WAIT_MS },
+          { max: Math.min(Math.max(this.held.free(), 1), POLL_MAX), wait_ms: POLL_WAIT_MS, confirm: true },
           { timeoutMs: POLL_WAIT_MS + POLL_SLACK_MS },
         );
         backoff.reset();
-        for (const run of answer.runs) this.begin(run, this.id);
+        for (const run of answer.cancel ?? []) this.held.cancel(run);
+        const runs = answer.confirm ? await this.#confirmed(answer.runs) : answer.runs;
+        for (const run of runs) this.begin(run, this.id);
         if (answer.drain) return "leaving";
       } catch (error) {
         if (this.#ends(error)) return "forgotten";
         await pause(backoff.pause(), this.#leaving.signal);
       }
     }
+    return "leaving";
+  }
+
+  /** Names the runs before they begin: what the server has given to others meanwhile is left alone. */
+  async #confirmed(runs: Assignment[]): Promise<Assignment[]> {
+    const backoff = new Backoff();
+    const sent = runs.map(({ run_id, token }) => ({ run_id, token }));
+    while (!this.#over.signal.aborted) {
+      const held = this.held.named(this.id).map(({ runId, fence }) => ({ run_id: runId, token: fence }));
+      try {
+        const answer = await this.transport.request<{ lost: string[] }>(
+          "POST",
+          `/v1/executors/${this.id}/heartbeat`,
+          { runs: [...held, ...sent] },
+          { timeoutMs: this.#beatMs },
+        );
+        return runs.filter((run) => !answer.lost.includes(run.run_id));
+      } catch (error) {
+        if (this.#ends(error)) return [];
+        await pause(Math.min(backoff.pause(), this.#beatMs), this.#over.signal);
+      }
+    }
+    return [];
   }
 
   async #beat(): Promise<End> {

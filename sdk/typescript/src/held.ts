@@ -75,10 +75,9 @@ export class Held {
     for (const one of this.all()) if (one.generation === generation) this.#lose(one);
   }
 
-  /** How many more it can take; waits until that is at least one. 0: it is over. */
-  async free(over: () => boolean): Promise<number> {
-    await this.until(() => over() || this.#runs.size < this.capacity);
-    return over() ? 0 : this.capacity - this.#runs.size;
+  /** How many more it can take. */
+  free(): number {
+    return Math.max(this.capacity - this.#runs.size, 0);
   }
 
   /** Waits until it is so; looks again at every change. */

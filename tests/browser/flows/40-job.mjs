@@ -61,10 +61,30 @@ flow("a job is paused with a reason and resumed", async ({ page, url, world }) =
   await page.getByText("Resumed to-pause").waitFor();
 });
 
+flow("a paused job is paused, and says when it would fire", async ({ page, url, jobs }) => {
+  await page.goto(`${url}/jobs/${jobs["rotate-keys"].id}`);
+  await page.getByText("Paused. If it is resumed, it fires at:").waitFor();
+  check((await page.locator(".fires li").count()) === 10, "the times are listed");
+  check((await page.getByText("does not fire by itself").count()) === 0, "it has a schedule");
+});
+
+flow("a chained run is not said to be given by hand", async ({ page, url, world }) => {
+  const first = await world.job({ label: "chain-first", tool_name: "shell", tool_input: { script: "echo 1" }, trigger: { type: "manual" } });
+  const second = await world.job({ label: "chain-second", tool_name: "noop", trigger: { type: "manual" }, after: { jobs: [first.id] } });
+  await page.goto(`${url}/jobs/${second.id}`);
+  await page.getByText("It runs after the jobs before it in its chain.").waitFor();
+  await world.api("POST", `/v1/jobs/${first.id}/trigger`);
+  const run = await world.until("it has run", async () => (await world.api("GET", `/v1/runs?job_id=${second.id}`)).items[0]);
+  await page.goto(`${url}/runs/${run.id}`);
+  await page.getByText("after run").waitFor();
+  check((await page.getByText("given by hand").count()) === 0, "nobody gave it");
+});
+
 flow("a job is cancelled for good and offers no button to change it", async ({ page, url, world }) => {
   const job = await world.job({ label: "to-cancel", tool_name: "noop", trigger: { type: "manual" } });
   await page.goto(`${url}/jobs/${job.id}`);
   await page.locator("summary[aria-label='More actions']").click();
+  await page.getByLabel("Cancel it for good").check();
   await page.getByRole("button", { name: "Cancel job" }).click();
   await page.getByText("Cancelled to-cancel").waitFor();
   check((await page.getByRole("button", { name: "Run now" }).count()) === 0, "nothing to run");

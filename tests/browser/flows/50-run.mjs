@@ -63,6 +63,7 @@ flow("a run that goes on is cancelled, and the page says so by itself", async ({
   const { run_id } = await world.api("POST", `/v1/jobs/${job.id}/trigger`);
   await page.goto(`${url}/runs/${run_id}`);
   await page.locator("#log-lines").getByText("begun").waitFor();
+  await page.getByText("Cancel run…").click();
   await page.getByRole("button", { name: "Cancel run" }).click();
   await page.locator(".under").getByText("cancelled").waitFor();
   await page.getByRole("button", { name: "Run again" }).waitFor();
@@ -73,7 +74,7 @@ flow("a run that is over is run again", async ({ page, url, world, jobs }) => {
   await page.goto(`${url}/runs/${items[0].id}`);
   await page.getByRole("button", { name: "Run again" }).click();
   await page.getByText("Running again").waitFor();
-  await page.getByText("retry of").waitFor();
+  await page.getByText("repeats run").waitFor();
 });
 
 flow("the list of runs is live and filtered by outcome", async ({ page, url }) => {

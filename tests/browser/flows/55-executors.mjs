@@ -22,9 +22,9 @@ flow("an executor that dials in appears, and a waiting run says why until then",
   const job = await world.job({ label: "render-film", group: "films", ...script("echo rendered; sleep 1") });
   const { run_id } = await world.api("POST", `/v1/jobs/${job.id}/trigger`);
   await page.goto(`${url}/runs/${run_id}`);
-  await page.getByText("Waits for an executor of group films with tool shell").waitFor();
+  await page.getByText("Waiting for an executor of group films with tool shell").waitFor();
   await page.goto(`${url}/runs?status=pending&job=${job.id}`);
-  await page.getByText("waits for an executor of group films").waitFor();
+  await page.getByText("waiting for an executor of group films").waitFor();
   await page.goto(`${url}/executors`);
   await page.getByText(`ordo executor --server ${url} --group builders`).waitFor();
   await working(world, ["--group", "films", "--name", "studio-1", "--capacity", "3"], async () => {
@@ -43,7 +43,8 @@ flow("an executor that dials in appears, and a waiting run says why until then",
 flow("an executor is drained from its page and leaves", async ({ page, url, world }) => {
   await working(world, ["--group", "drained", "--name", "old-hand"], async ({ gone }) => {
     await page.goto(`${url}/executors`);
-    await page.getByRole("button", { name: "Drain old-hand" }).click();
+    await page.locator("summary[aria-label='Drain old-hand…']").click();
+    await page.getByRole("button", { name: "Drain old-hand", exact: true }).click();
     await page.getByText("Asked it to leave").waitFor();
     await gone;
     await page.getByRole("row").filter({ hasText: "old-hand" }).waitFor({ state: "detached" });

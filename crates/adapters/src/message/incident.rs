@@ -33,7 +33,10 @@ fn happening(incident: &IncidentSubject, event: &IncidentEvent) -> (Phrase, Opti
             let call = Phrase::text(format!("nobody acknowledged it, step {} of the escalation calls ", step + 1));
             (call.then_person(notify), None, Mood::Bad)
         }
-        IncidentEvent::Remembered { .. } | IncidentEvent::ClockStepped { .. } | IncidentEvent::Published { .. } => {
+        IncidentEvent::Retitled { .. }
+        | IncidentEvent::Remembered { .. }
+        | IncidentEvent::ClockStepped { .. }
+        | IncidentEvent::Published { .. } => {
             (Phrase::text(format!("it is {}", incident.card.status)), None, Mood::Neutral)
         }
     }

@@ -42,6 +42,7 @@ const fn of_incident(event: &IncidentEvent) -> &'static str {
         IncidentEvent::Linked { .. } => "incident.linked",
         IncidentEvent::Escalated { .. } => "incident.escalated",
         // Bookkeeping, of which nobody is notified.
+        IncidentEvent::Retitled { .. } => "incident.retitled",
         IncidentEvent::Remembered { .. } => "incident.remembered",
         IncidentEvent::ClockStepped { .. } => "incident.clock_stepped",
         IncidentEvent::Published { .. } => "incident.published",

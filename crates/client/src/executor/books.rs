@@ -1,28 +1,37 @@
 //! What the executor has in hand.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_api::executors::HeldRun;
 use ordo_model::{FencingToken, RunId};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::work::Cancel;
 
 #[derive(Debug)]
 pub(super) struct HeldRuns {
-    capacity: usize,
+    /// The server gives no more than the capacity; one that took a run for lost may give the next one before this one
+    /// has ended.
+    slots: Arc<Semaphore>,
     held: Mutex<HashMap<RunId, (FencingToken, Cancel)>>,
     changed: Notify,
 }
 
 impl HeldRuns {
     pub(super) fn new(capacity: usize) -> HeldRuns {
-        HeldRuns { capacity: capacity.max(1), held: Mutex::default(), changed: Notify::new() }
+        let slots = Arc::new(Semaphore::new(capacity.clamp(1, Semaphore::MAX_PERMITS)));
+        HeldRuns { slots, held: Mutex::default(), changed: Notify::new() }
     }
 
     pub(super) fn begin(&self, run_id: RunId, token: FencingToken, cancel: Cancel) {
         self.lock().insert(run_id, (token, cancel));
+    }
+
+    /// Waits until fewer runs work than the capacity allows.
+    pub(super) async fn slot(&self) -> Option<OwnedSemaphorePermit> {
+        // Nobody closes it.
+        self.slots.clone().acquire_owned().await.ok()
     }
 
     /// The run is over. A newer attempt of it keeps its own entry.
@@ -47,18 +56,6 @@ impl HeldRuns {
 
     pub(super) fn cancel_all(&self) {
         self.lock().values().for_each(|(_, cancel)| cancel.fire());
-    }
-
-    /// How many more runs it can take; waits until that is at least one.
-    pub(super) async fn free(&self) -> usize {
-        loop {
-            let changed = self.changed.notified();
-            let free = self.capacity.saturating_sub(self.lock().len());
-            if free > 0 {
-                return free;
-            }
-            changed.await;
-        }
     }
 
     /// Waits until nothing runs.

@@ -18,31 +18,31 @@
 //! ```
 
 mod books;
+mod generation;
 mod outgoing;
+mod servers;
 mod work;
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ordo_api::executors::{Assignments, ExecutorLeaving, Heartbeat, HeartbeatAnswer, NewExecutor, Poll, Registered};
+use ordo_api::executors::{ExecutorLeaving, NewExecutor, Registered};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::{Client, Error};
 use books::HeldRuns;
+use generation::{Generation, GenerationEnd};
 use outgoing::OutgoingLogs;
+use servers::Servers;
 
 pub use ordo_api::executors::{Assignment, HookPayload};
 pub use ordo_model::LogStream;
 pub use work::{Assigned, Cancel, RunLog};
 
-/// How long a poll waits for work.
-const POLL_WAIT_MS: u64 = 20_000;
 /// How long a server that does not answer is left alone.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How long the answer to the last poll is waited for.
-const LAST_POLL: Duration = Duration::from_secs(10);
 /// How long what runs may take to finish when the executor leaves, unless set otherwise.
 const GRACE: Duration = Duration::from_secs(30);
 
@@ -103,31 +103,22 @@ where
 /// A remote executor.
 #[derive(Debug, Clone)]
 pub struct RemoteExecutor {
-    client: Client,
+    servers: Arc<Servers>,
     offer: ExecutorOffer,
     version: Option<String>,
     grace: Duration,
 }
 
-/// Why a generation of the executor ended.
-enum GenerationEnd {
-    /// It was asked to leave, here or by the server.
-    Leaving,
-    /// The server does not know it any more.
-    Forgotten,
-}
-
-/// Whether the server's wish that it leaves is listened to; it leaves already otherwise.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Drain {
-    Heeded,
-    Known,
-}
-
 impl RemoteExecutor {
     /// An executor that will register with this offer.
     pub fn new(client: Client, offer: ExecutorOffer) -> RemoteExecutor {
-        RemoteExecutor { client, offer, version: None, grace: GRACE }
+        RemoteExecutor { servers: Arc::new(Servers::new(client, Vec::new())), offer, version: None, grace: GRACE }
+    }
+
+    /// An executor that talks to the first of these servers, nodes of one cluster, and goes to the next with all it has
+    /// when that one is gone.
+    pub fn of_cluster(first: Client, others: Vec<Client>, offer: ExecutorOffer) -> RemoteExecutor {
+        RemoteExecutor { servers: Arc::new(Servers::new(first, others)), offer, version: None, grace: GRACE }
     }
 
     /// How long what runs may take to finish when it leaves.
@@ -170,7 +161,7 @@ impl RemoteExecutor {
             version: self.version.clone(),
         };
         loop {
-            match self.client.post("/v1/executors", &offer).await {
+            match self.servers.post("/v1/executors", &offer).await {
                 Ok(registered) => return Ok(registered),
                 // At the beginning this is a mistake in how it was started; later it may be one of the server.
                 Err(error @ (Error::Untrusted { .. } | Error::Redirected { .. })) => return Err(error),
@@ -187,114 +178,37 @@ impl RemoteExecutor {
         handler: &Arc<dyn Handler>,
         mut leave: Pin<&mut impl Future<Output = ()>>,
     ) -> Result<GenerationEnd, Error> {
-        let books = Arc::new(HeldRuns::new(self.offer.capacity));
         let (send, receive) = mpsc::unbounded_channel();
-        let outgoing = tokio::spawn(OutgoingLogs::new(self.client.clone(), receive).run());
-        let leaving = Cancel::default();
-        let end = {
-            let polling = self.poll(registered, &books, handler, &send, &leaving);
-            tokio::pin!(polling);
-            let (end, polls) = tokio::select! {
-                end = self.beat(registered, &books, Drain::Heeded) => (end?, true),
-                end = &mut polling => (end?, false),
-                () = &mut leave => (GenerationEnd::Leaving, true),
-            };
-            if let GenerationEnd::Leaving = end {
-                leaving.fire();
-                self.leave(registered).await;
-                if polls {
-                    // The server answers the poll under way now; what it still brings is ours.
-                    drop(tokio::time::timeout(LAST_POLL, polling).await);
-                }
-            }
-            end
+        let outgoing = tokio::spawn(OutgoingLogs::new(self.servers.clone(), receive).run());
+        let generation = Generation {
+            servers: &self.servers,
+            registered,
+            capacity: self.offer.capacity,
+            books: Arc::new(HeldRuns::new(self.offer.capacity)),
+            handler,
+            send,
+            leaving: Cancel::default(),
         };
+        let end = generation.work(leave.as_mut()).await?;
         match end {
             // Whatever runs has been settled by the server: its reports would be refused.
-            GenerationEnd::Forgotten => books.cancel_all(),
-            GenerationEnd::Leaving => self.wind_up(registered, &books).await,
+            GenerationEnd::Forgotten => generation.books.cancel_all(),
+            GenerationEnd::Leaving => generation.wind_up(self.grace).await,
         }
-        books.idle().await;
-        drop(send);
+        generation.books.idle().await;
+        drop(generation);
         // It ends when the last report was taken.
         drop(outgoing.await);
         if let GenerationEnd::Leaving = end {
-            self.leave(registered).await;
+            leave_server(&self.servers, registered).await;
         }
         Ok(end)
     }
+}
 
-    /// Lets what runs finish within the grace, and ends the rest.
-    async fn wind_up(&self, registered: &Registered, books: &Arc<HeldRuns>) {
-        let finished = async {
-            tokio::select! {
-                () = books.idle() => true,
-                _ = self.beat(registered, books, Drain::Known) => false,
-            }
-        };
-        if !tokio::time::timeout(self.grace, finished).await.unwrap_or(false) {
-            books.cancel_all();
-        }
-    }
-
-    async fn leave(&self, registered: &Registered) {
-        // Whoever cannot say goodbye is missed after its lease.
-        drop(self.client.delete::<ExecutorLeaving>(&format!("/v1/executors/{}", registered.id)).await);
-    }
-
-    /// Lets itself be heard until the server has forgotten it, or wants it to leave.
-    async fn beat(&self, registered: &Registered, books: &Arc<HeldRuns>, drain: Drain) -> Result<GenerationEnd, Error> {
-        let path = format!("/v1/executors/{}/heartbeat", registered.id);
-        let mut every = tokio::time::interval(Duration::from_millis(registered.heartbeat_ms.max(50)));
-        every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            every.tick().await;
-            match self.client.post::<HeartbeatAnswer, _>(&path, &Heartbeat { runs: books.held() }).await {
-                Ok(beat) => {
-                    beat.cancel.iter().chain(&beat.lost).for_each(|run| books.cancel(*run));
-                    if beat.drain && drain == Drain::Heeded {
-                        return Ok(GenerationEnd::Leaving);
-                    }
-                }
-                Err(error) if is_forgotten(&error) => return Ok(GenerationEnd::Forgotten),
-                Err(error) if is_passing(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Fetches work as long as there is room for it.
-    async fn poll(
-        &self,
-        registered: &Registered,
-        books: &Arc<HeldRuns>,
-        handler: &Arc<dyn Handler>,
-        send: &mpsc::UnboundedSender<outgoing::OutgoingItem>,
-        leaving: &Cancel,
-    ) -> Result<GenerationEnd, Error> {
-        let path = format!("/v1/executors/{}/poll", registered.id);
-        loop {
-            let free = tokio::select! {
-                biased;
-                () = leaving.cancelled() => return Ok(GenerationEnd::Leaving),
-                free = books.free() => free,
-            };
-            let wanted = Poll { max: Some(free.min(1_000)), wait_ms: POLL_WAIT_MS };
-            match self.client.post::<Assignments, _>(&path, &wanted).await {
-                Ok(polled) => {
-                    for run in polled.runs {
-                        work::begin(run, handler, books, send);
-                    }
-                    if polled.drain {
-                        return Ok(GenerationEnd::Leaving);
-                    }
-                }
-                Err(error) if is_forgotten(&error) => return Ok(GenerationEnd::Forgotten),
-                Err(error) if is_passing(&error) => tokio::time::sleep(PAUSE).await,
-                Err(error) => return Err(error),
-            }
-        }
-    }
+async fn leave_server(servers: &Servers, registered: &Registered) {
+    // Whoever cannot say goodbye is missed after its lease.
+    drop(servers.delete::<ExecutorLeaving>(&format!("/v1/executors/{}", registered.id)).await);
 }
 
 fn is_forgotten(error: &Error) -> bool {

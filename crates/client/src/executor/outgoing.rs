@@ -1,8 +1,10 @@
 //! What goes back to the server: log lines and reports, in batches.
 //!
-//! Invariant: the lines of a run are sent before its report. A report is sent until the server has answered it.
+//! Invariant: the lines of a run are sent before its report, or with it. A report waits for nothing, and is sent until the
+//! server has answered it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_api::reports::{LogChunk, LogChunks, NewLogLine, Report, ReportResults, Reports};
@@ -10,13 +12,15 @@ use ordo_model::{FencingToken, RunId};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
+use super::servers::Servers;
 use super::{PAUSE, is_passing};
-use crate::Client;
 
 /// How much goes into one batch.
 const BATCH_MAX: usize = 2_000;
-/// How long lines are gathered when nothing else is to be sent.
+/// How long lines are gathered when nothing else is to be sent; a report ends that.
 const GATHER: Duration = Duration::from_millis(100);
+/// Lines of so much text go along with the reports; more go ahead of them.
+const ALONG_MAX_BYTES: usize = 128 * 1024;
 /// The most lines of one chunk.
 const CHUNK_LINES: usize = 1_000;
 /// How often log lines are tried; a report is tried for ever.
@@ -28,30 +32,42 @@ pub(super) enum OutgoingItem {
     Report(Report),
 }
 
+impl OutgoingItem {
+    fn is_line(&self) -> bool {
+        matches!(self, OutgoingItem::Line { .. })
+    }
+}
+
 pub(super) struct OutgoingLogs {
-    client: Client,
+    servers: Arc<Servers>,
     receive: mpsc::UnboundedReceiver<OutgoingItem>,
     /// The next chunk of each attempt.
     seqs: HashMap<(RunId, FencingToken), u64>,
 }
 
 impl OutgoingLogs {
-    pub(super) fn new(client: Client, receive: mpsc::UnboundedReceiver<OutgoingItem>) -> OutgoingLogs {
-        OutgoingLogs { client, receive, seqs: HashMap::new() }
+    pub(super) fn new(servers: Arc<Servers>, receive: mpsc::UnboundedReceiver<OutgoingItem>) -> OutgoingLogs {
+        OutgoingLogs { servers, receive, seqs: HashMap::new() }
     }
 
     pub(super) async fn run(mut self) {
         let mut items = Vec::new();
         while self.receive.recv_many(&mut items, BATCH_MAX).await > 0 {
-            if items.iter().all(|item| matches!(item, OutgoingItem::Line { .. })) {
-                tokio::time::sleep(GATHER).await;
-                while items.len() < BATCH_MAX
-                    && let Ok(item) = self.receive.try_recv()
-                {
-                    items.push(item);
-                }
+            if items.iter().all(OutgoingItem::is_line) {
+                // What has come by then is sent.
+                drop(tokio::time::timeout(GATHER, self.gather(&mut items)).await);
             }
             self.send(std::mem::take(&mut items)).await;
+        }
+    }
+
+    /// Gathers lines until there is a report among them, or nothing more comes.
+    async fn gather(&mut self, items: &mut Vec<OutgoingItem>) {
+        while items.len() < BATCH_MAX
+            && items.last().is_none_or(OutgoingItem::is_line)
+            && let Some(item) = self.receive.recv().await
+        {
+            items.push(item);
         }
     }
 
@@ -72,20 +88,24 @@ impl OutgoingLogs {
                 *seq += 1;
             }
         }
+        for report in &reports {
+            self.seqs.remove(&(report.run_id, report.token));
+        }
+        let bytes: usize = chunks.iter().flat_map(|chunk| &chunk.lines).map(|line| line.text.len()).sum();
+        if !reports.is_empty() && bytes <= ALONG_MAX_BYTES {
+            return self.report(reports, chunks).await;
+        }
         if !chunks.is_empty() {
             // A chunk that is refused belongs to an attempt that is not ours any more.
             self.post("/v1/runs/logs", &LogChunks { chunks }, Some(LOG_TRIES)).await;
         }
-        for report in &reports {
-            self.seqs.remove(&(report.run_id, report.token));
-        }
-        self.report(reports).await;
+        self.report(reports, Vec::new()).await;
     }
 
     /// Each is answered for itself: what the server could not take now is sent again, what it refused is not ours any more.
-    async fn report(&self, mut reports: Vec<Report>) {
+    async fn report(&self, mut reports: Vec<Report>, mut chunks: Vec<LogChunk>) {
         while !reports.is_empty() {
-            let body = Reports { reports };
+            let body = Reports { reports, chunks: std::mem::take(&mut chunks) };
             let Some(answer) = self.post("/v1/runs/report", &body, None).await else { return };
             let answered = body.reports.into_iter().zip(answer.results);
             reports = answered.filter(|(_, result)| result.status >= 500).map(|(report, _)| report).collect();
@@ -99,7 +119,7 @@ impl OutgoingLogs {
     async fn post(&self, path: &str, body: &impl Serialize, tries: Option<u32>) -> Option<ReportResults> {
         let mut tried = 0;
         loop {
-            match self.client.post(path, body).await {
+            match self.servers.post(path, body).await {
                 Ok(answer) => return Some(answer),
                 Err(error) if is_passing(&error) && tries.is_none_or(|most| tried < most) => {
                     tried += 1;
@@ -120,7 +140,7 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
-    use crate::Target;
+    use crate::{Client, Target};
 
     /// A server that gives these answers, one after the other; returns what it was asked.
     async fn server(answers: Vec<Value>) -> (Client, JoinHandle<Vec<Value>>) {
@@ -173,7 +193,7 @@ mod tests {
             send.send(OutgoingItem::Report(report(number))).unwrap();
         }
         drop(send);
-        OutgoingLogs::new(client, receive).run().await;
+        OutgoingLogs::new(Arc::new(Servers::new(client, Vec::new())), receive).run().await;
         let asked = asked.await.unwrap();
         let runs = |body: &Value| {
             let reports = body["reports"].as_array().unwrap().iter();

@@ -77,19 +77,22 @@ impl RunLog {
     }
 }
 
+/// Runs it; `books` know of it already.
 pub(super) fn begin(
     assignment: Assignment,
+    cancel: Cancel,
     handler: &Arc<dyn Handler>,
     books: &Arc<HeldRuns>,
     send: &mpsc::UnboundedSender<OutgoingItem>,
 ) {
-    let (run_id, token, cancel) = (assignment.run_id, assignment.token, Cancel::default());
-    books.begin(run_id, token, cancel.clone());
+    let (run_id, token) = (assignment.run_id, assignment.token);
     let log = RunLog { run_id, token, send: send.clone() };
     let run = Assigned { assignment, cancel: cancel.clone() };
     let (handler, books, send) = (handler.clone(), books.clone(), send.clone());
     tokio::spawn(async move {
+        let slot = books.slot().await;
         let status = status_of(run, handler, log, &cancel).await;
+        drop(slot);
         let report = Report { run_id, token, status };
         // First the report is on its way, then the run is no longer in the heartbeats.
         drop(send.send(OutgoingItem::Report(report)));

@@ -10,7 +10,7 @@ use crate::core::Input;
 use crate::read::change_hint::{ChangeHint, ChangeHints};
 use crate::time::partitions::Ownership;
 
-use super::Reviewer;
+use super::{Reviewer, Roster};
 
 /// Passes hints to the core, to followers, and to the reviewer of what runs here. Ends with the store.
 pub(crate) async fn follow(
@@ -19,6 +19,7 @@ pub(crate) async fn follow(
     core: mpsc::UnboundedSender<Input>,
     live: ChangeHints,
     reviewer: Reviewer,
+    roster: Roster,
 ) {
     let Some(cluster) = store.cluster() else { return };
     let mut hints = cluster.hints();
@@ -27,6 +28,7 @@ pub(crate) async fn follow(
         drop(core.send(Input::Hinted { ours }));
         live.send(ChangeHint::Elsewhere);
         reviewer.nudge();
+        roster.nudge();
     }
 }
 

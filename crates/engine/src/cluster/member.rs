@@ -8,7 +8,9 @@ use ordo_store::{Cluster, Fault, Node, NodeHeartbeat, Partition, Store};
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
-use super::{BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, NodeDetails, OVERDUE, Reviewer, SWEEP_EVERY, SWEEP_MAX};
+use super::{
+    BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, NodeDetails, OVERDUE, Reviewer, Roster, SWEEP_EVERY, SWEEP_MAX,
+};
 use crate::commit::batcher::chain;
 use crate::core::Input;
 use crate::engine::Engine;
@@ -27,6 +29,7 @@ pub(crate) struct ClusterMember {
     pub(crate) core: mpsc::UnboundedSender<Input>,
     pub(crate) ours: watch::Sender<Ownership>,
     pub(crate) reviewer: Reviewer,
+    pub(crate) roster: Roster,
 }
 
 /// The first word of a node. A name is one node's: what runs under it is settled when the name falls silent.
@@ -105,6 +108,7 @@ impl ClusterMember {
         // Hints may get lost: what other nodes wrote is looked for now and then all the same.
         drop(self.core.send(Input::Hinted { ours: false }));
         self.reviewer.nudge();
+        self.roster.nudge();
         Ok(())
     }
 

@@ -7,6 +7,7 @@ mod hints;
 mod member;
 mod node;
 mod review;
+mod roster;
 
 use ordo_model::Millis;
 
@@ -14,6 +15,8 @@ pub(crate) use hints::follow;
 pub(crate) use member::{ClusterMember, hand_over, join, leave};
 pub use node::{NodeDetails, NodeView, Roles};
 pub(crate) use review::Reviewer;
+pub(crate) use roster::Roster;
+pub use roster::{ElsewhereExecutor, NodeOffer};
 
 /// How often a node says that it is there and looks at who else is.
 pub(crate) const BEAT_EVERY: Millis = Millis::from_secs(1);

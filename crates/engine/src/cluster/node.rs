@@ -5,6 +5,7 @@ use ordo_store::{Fault, Node, PARTITIONS, Store};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::NodeOffer;
 use crate::engine::Engine;
 
 /// What a node does.
@@ -38,6 +39,9 @@ pub struct NodeDetails {
     /// Where its API is reached, if it has one.
     #[serde(default)]
     pub url: Option<String>,
+    /// What the executor inside it offers; None: it has none, or does not say.
+    #[serde(default)]
+    pub executor: Option<NodeOffer>,
 }
 
 impl NodeDetails {

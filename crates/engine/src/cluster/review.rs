@@ -1,27 +1,41 @@
-//! What runs here may have been cancelled, or given up, by another node: this one ends it.
+//! What runs here, or on an executor that dialled in here, may have been cancelled, or given up, by another node: this one
+//! ends it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ordo_model::job::Job;
 use ordo_model::{EntityId, JobId};
 use ordo_store::{Fault, Store};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 use crate::commit::batcher::chain;
 use crate::commit::encoding::codec;
+use crate::core::{Input, Reviewed};
+use crate::dispatch::executors::registry::{ExecutorRegistry, LeasedAttempt};
 use crate::run::runner::{Mine, Runner};
+
+/// Between two reviews when others write all the time.
+const SPACING: Duration = Duration::from_millis(50);
 
 #[derive(Clone)]
 pub(crate) struct Reviewer {
     store: Arc<dyn Store>,
     runner: Runner,
+    registry: Arc<ExecutorRegistry>,
+    core: mpsc::UnboundedSender<Input>,
     wanted: Arc<Notify>,
 }
 
 impl Reviewer {
-    pub(crate) fn new(store: Arc<dyn Store>, runner: Runner) -> Reviewer {
-        Reviewer { store, runner, wanted: Arc::default() }
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        runner: Runner,
+        registry: Arc<ExecutorRegistry>,
+        core: mpsc::UnboundedSender<Input>,
+    ) -> Reviewer {
+        Reviewer { store, runner, registry, core, wanted: Arc::default() }
     }
 
     /// Something changed somewhere: review soon. Nudges that come during a review become one more review.
@@ -35,17 +49,19 @@ impl Reviewer {
             if let Err(fault) = self.review().await {
                 tracing::warn!(error = %chain(&fault), "what runs here could not be looked up");
             }
+            tokio::time::sleep(SPACING).await;
         }
     }
 
     async fn review(&self) -> Result<(), Fault> {
-        let running = self.runner.mine();
-        let jobs: BTreeSet<JobId> = running.iter().map(|mine| mine.job_id).collect();
+        let (running, leased) = (self.runner.mine(), self.registry.attempts());
+        let jobs = running.iter().map(|mine| mine.job_id).chain(leased.iter().map(|leased| leased.job_id));
+        let jobs: BTreeSet<JobId> = jobs.collect();
         let entities: Vec<EntityId> = jobs.iter().map(|id| (*id).into()).collect();
         if entities.is_empty() {
             return Ok(());
         }
-        let mut found = std::collections::BTreeMap::new();
+        let mut found = BTreeMap::new();
         for (id, snapshot) in jobs.into_iter().zip(self.store.load(&entities).await?) {
             found.insert(id, snapshot.map(|snapshot| codec::decode_job(&snapshot.state)).transpose()?);
         }
@@ -54,7 +70,25 @@ impl Reviewer {
                 self.runner.kill(mine.run_id);
             }
         }
+        self.review_leased(leased, &found);
         Ok(())
+    }
+
+    /// What executors that dialled in have is ended, or forgotten, by the core.
+    fn review_leased(&self, leased: Vec<LeasedAttempt>, found: &BTreeMap<JobId, Option<Job>>) {
+        let mut reviewed = Reviewed::default();
+        for LeasedAttempt { job_id, run_id, token, is_ending } in leased {
+            let run = found.get(&job_id).and_then(Option::as_ref).and_then(|job| job.active_run(run_id));
+            let is_current = run.and_then(|run| run.attempt()).is_some_and(|attempt| attempt.token == token);
+            if !is_current {
+                reviewed.over.push((run_id, token));
+            } else if !is_ending && run.is_some_and(|run| run.cancelling.is_some()) {
+                reviewed.cancel.push(run_id);
+            }
+        }
+        if !reviewed.over.is_empty() || !reviewed.cancel.is_empty() {
+            drop(self.core.send(Input::Reviewed(reviewed)));
+        }
     }
 }
 

@@ -5,15 +5,17 @@
 
 use std::collections::BTreeSet;
 
-use ordo_model::job::{Command, Routing, SlotReservation};
+use ordo_model::job::{Command, SlotReservation};
+use ordo_model::limits::{LEASE, OFFER};
 use ordo_model::routing::{Candidate, Choice, RoutingRequest, choose};
-use ordo_model::{Incarnation, JobId, Timestamp};
+use ordo_model::{Incarnation, JobId, Millis, Timestamp};
 use uuid::Uuid;
 
 use super::dispatcher::{Dispatcher, Starting};
 use super::keys::KeyVerdict;
 use super::parking::Blocker;
 use super::requirements::QueueName;
+use crate::cluster::ElsewhereExecutor;
 use crate::commit::change::{SlotLocation, WaitingRun};
 
 /// A run that is to begin.
@@ -70,12 +72,22 @@ impl Dispatcher {
             }
         }
         let requirements = waiting.requirements.clone();
-        let candidates = self.candidates(&requirements.queue, now);
+        // Which one of all executors it belongs to, every node finds out for itself: the one that is elsewhere is given it
+        // there. Where any of them will do, one that is here does.
+        let is_for_one_of_all = requirements.terms.meant_for.is_some() || !requirements.terms.routing.may_choose();
+        let mut candidates = self.candidates(&requirements.queue, now);
+        if is_for_one_of_all {
+            candidates = self.with_elsewhere(candidates, &requirements.queue, now);
+        }
         let draw = ordo_model::id::mix(self.choices);
         let meant_for = requirements.terms.meant_for.and_then(|id| candidates.iter().position(|one| one.id == id));
         let choice = match meant_for {
             Some(place) if candidates[place].free > 0 => Choice::Take(place),
             Some(place) => Choice::WaitFor(place),
+            None if requirements.terms.routing.may_choose() && is_for_one_of_all => {
+                candidates.retain(|one| !self.elsewhere.contains_key(&one.id));
+                choose(requirements.terms.routing, &candidates, RoutingRequest { job: waiting.job_id, draw })
+            }
             None => choose(requirements.terms.routing, &candidates, RoutingRequest { job: waiting.job_id, draw }),
         };
         let chosen = |place: usize| candidates[place].id;
@@ -89,8 +101,11 @@ impl Dispatcher {
             }
             Choice::Take(place) => {
                 let executor = chosen(place);
+                // Where somebody else could have it, nobody waits for one that does not take it.
+                let has_others = candidates.len() > 1 && meant_for.is_none();
                 drop(candidates);
-                Ok(Some(self.start_at(executor, &waiting, now)))
+                let may_choose = has_others && requirements.terms.routing.may_choose();
+                Ok(Some(self.start_at(executor, &waiting, if may_choose { OFFER } else { LEASE }, now)))
             }
             Choice::All => {
                 let executors = candidates.iter().map(|one| incarnation(one)).collect();
@@ -120,7 +135,31 @@ impl Dispatcher {
         there
     }
 
-    fn start_at(&mut self, executor: Uuid, waiting: &WaitingRun, now: Timestamp) -> RunStart {
+    /// All who could run something of this queue, in an order that is the same on every node: the executors inside nodes
+    /// first, then the others, by name. One that is elsewhere is waited for: it gets the run there.
+    fn with_elsewhere<'a>(
+        &'a self,
+        mut there: Vec<Candidate<'a>>,
+        queue: &QueueName,
+        now: Timestamp,
+    ) -> Vec<Candidate<'a>> {
+        let serves = |other: &&ElsewhereExecutor| other.group == queue.group && other.tools.contains(&queue.tool);
+        there.extend(self.elsewhere.values().filter(serves).map(|other| Candidate {
+            id: other.id,
+            name: &other.name,
+            free: 0,
+            heard_at: now,
+            chosen: 0,
+            chosen_last: 0,
+            missed: 0,
+        }));
+        let me = self.me.executor.generation;
+        let is_in_process = |id: Uuid| id == me || self.elsewhere.get(&id).is_some_and(|other| other.is_in_process);
+        there.sort_by_key(|one| (!is_in_process(one.id), one.name, one.id));
+        there
+    }
+
+    fn start_at(&mut self, executor: Uuid, waiting: &WaitingRun, patience: Millis, now: Timestamp) -> RunStart {
         self.choices += 1;
         let choices = self.choices;
         let (reservation, place) = match self.remotes.get_mut(&executor) {
@@ -141,7 +180,7 @@ impl Dispatcher {
         let terms = &waiting.requirements.terms;
         self.keys.take(terms, now);
         let key = terms.concurrency.as_ref().map(|limit| limit.key.clone());
-        self.starting.insert(waiting.run_id, Starting { key, routing: terms.routing });
+        self.starting.insert(waiting.run_id, Starting { key, patience });
         RunStart {
             job_id: waiting.job_id,
             command: Command::Start { run_id: waiting.run_id },
@@ -151,7 +190,7 @@ impl Dispatcher {
 
     fn start_at_all(&mut self, executors: Vec<Incarnation>, waiting: &WaitingRun) -> RunStart {
         self.choices += 1;
-        self.starting.insert(waiting.run_id, Starting { key: None, routing: Routing::ShardingBroadcast });
+        self.starting.insert(waiting.run_id, Starting { key: None, patience: LEASE });
         let command = Command::Broadcast { run_id: waiting.run_id, executors };
         RunStart { job_id: waiting.job_id, command, reservation: None }
     }

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use ordo_model::executor::Offer;
-use ordo_model::job::{Pool, Routing, SlotReservation};
-use ordo_model::limits::{LEASE, OFFER, RATE_PER_MAX};
-use ordo_model::{FencingToken, JobId, RunId, Timestamp};
+use ordo_model::job::{Pool, SlotReservation};
+use ordo_model::limits::{LEASE, RATE_PER_MAX};
+use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use uuid::Uuid;
 
 use super::draws::Draws;
@@ -18,6 +18,7 @@ use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
+use crate::cluster::ElsewhereExecutor;
 use crate::commit::change::{SlotLocation, StartedAttempt, WaitingRun};
 
 /// How many waiting runs of one tool of another group are held in memory.
@@ -56,7 +57,8 @@ pub(super) struct HeldSlot {
 #[derive(Debug)]
 pub(super) struct Starting {
     pub(super) key: Option<String>,
-    pub(super) routing: Routing,
+    /// How long a remote executor has to take the attempt.
+    pub(super) patience: Millis,
 }
 
 #[derive(Debug)]
@@ -65,6 +67,8 @@ pub struct Dispatcher {
     pub(super) draws: Draws,
     pub(super) pools: BTreeMap<Pool, Slots>,
     pub(super) remotes: BTreeMap<Uuid, RemoteSlots>,
+    /// The executors of other nodes, by generation: they are given work there.
+    pub(super) elsewhere: BTreeMap<Uuid, ElsewhereExecutor>,
     pub(super) queues: BTreeMap<QueueName, RunQueue>,
     pub(super) parking: Parking,
     pub(super) keys: Keys,
@@ -93,6 +97,7 @@ impl Dispatcher {
             draws,
             pools: BTreeMap::from([(Pool::Fast, Slots::new(sizes.fast)), (Pool::Slow, Slots::new(sizes.slow))]),
             remotes: BTreeMap::new(),
+            elsewhere: BTreeMap::new(),
             queues: BTreeMap::new(),
             parking: Parking::default(),
             keys: Keys::default(),
@@ -163,7 +168,9 @@ impl Dispatcher {
             return None;
         }
         self.slots(name).reserved += 1;
-        Some((SlotReservation { draw: self.draws.next(), ..self.me.clone() }, SlotLocation::Local(name)))
+        let has_others = self.elsewhere.values().any(|other| other.group == self.me.group);
+        let reservation = SlotReservation { draw: self.draws.next(), has_others, ..self.me.clone() };
+        Some((reservation, SlotLocation::Local(name)))
     }
 
     /// A reserved place was not needed.
@@ -184,7 +191,7 @@ impl Dispatcher {
     pub fn began(&mut self, assignment: &StartedAttempt, now: Timestamp) -> bool {
         self.known.remove(&assignment.run_id);
         let starting = self.starting.remove(&assignment.run_id);
-        let (key, routing) = starting.map_or((None, Routing::Round), |starting| (starting.key, starting.routing));
+        let (key, patience) = starting.map_or((None, LEASE), |starting| (starting.key, starting.patience));
         let attempt = (assignment.run_id, assignment.token);
         let mut held = HeldSlot { location: assignment.location, job_id: assignment.job_id, key, offered_until: None };
         match assignment.location {
@@ -200,7 +207,7 @@ impl Dispatcher {
                 };
                 remote.reserved = remote.reserved.saturating_sub(1);
                 remote.running += 1;
-                let until = now.plus(if routing == Routing::Failover { OFFER } else { LEASE });
+                let until = now.plus(patience);
                 held.offered_until = Some(until);
                 self.offers.insert((until, attempt.0, attempt.1));
             }
@@ -261,17 +268,31 @@ impl Dispatcher {
         self.who_is_there_changed();
     }
 
+    /// These are the executors of other nodes.
+    pub fn are_elsewhere(&mut self, elsewhere: Vec<ElsewhereExecutor>) {
+        let elsewhere = elsewhere.into_iter().map(|other| (other.id, other)).collect();
+        if elsewhere != self.elsewhere {
+            self.elsewhere = elsewhere;
+            self.who_is_there_changed();
+        }
+    }
+
     pub fn heard(&mut self, id: Uuid, now: Timestamp) {
         if let Some(remote) = self.remotes.get_mut(&id) {
             remote.heard_at = now;
         }
     }
 
-    /// A remote executor has fetched these attempts.
-    pub fn taken(&mut self, id: Uuid, attempts: &[(RunId, FencingToken)]) {
+    /// A remote executor asks for work: whatever it let pass before, it is there.
+    pub fn asks_for_work(&mut self, id: Uuid, now: Timestamp) {
         if let Some(remote) = self.remotes.get_mut(&id) {
+            remote.heard_at = now;
             remote.missed = 0;
         }
+    }
+
+    /// A remote executor has these attempts.
+    pub fn taken(&mut self, attempts: &[(RunId, FencingToken)]) {
         for attempt in attempts {
             let offer = self.running.get_mut(attempt).and_then(|held| held.offered_until.take());
             if let Some(until) = offer {

@@ -69,7 +69,7 @@ impl RemoteSlots {
 
     pub(super) fn reservation(&self) -> SlotReservation {
         let tools = Some(self.tools.clone());
-        SlotReservation { executor: self.incarnation(), group: self.group.clone(), tools, draw: 0 }
+        SlotReservation { executor: self.incarnation(), group: self.group.clone(), tools, draw: 0, has_others: false }
     }
 
     pub(super) fn candidate(&self) -> Candidate<'_> {

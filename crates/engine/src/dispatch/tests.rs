@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::choosing::RunStart;
 use super::requirements::{ConcurrencyLimit, QueueName, Rate, Requirements, RunTerms};
 use super::{Dispatcher, Draws, PoolSize, PoolSizes, Restored};
+use crate::cluster::ElsewhereExecutor;
 use crate::commit::change::{SlotLocation, StartedAttempt, WaitingRun};
 
 const GROUP: &str = "default";
@@ -36,7 +37,7 @@ fn queue(group: &str, pool: Pool, tool: &str) -> QueueName {
 fn dispatcher(slots: usize, queue: usize) -> Dispatcher {
     let size = PoolSize { slots, queue };
     let tools = Some(Arc::new(BTreeSet::from(["noop".to_owned()])));
-    let reservation = SlotReservation { executor: me(), group: GROUP.into(), tools, draw: 0 };
+    let reservation = SlotReservation { executor: me(), group: GROUP.into(), tools, draw: 0, has_others: false };
     let mut dispatcher = Dispatcher::new(reservation, Draws::of_seed(1), PoolSizes { fast: size, slow: size });
     answer_all(&mut dispatcher);
     dispatcher
@@ -328,6 +329,27 @@ fn a_draining_executor_gets_nothing_new() {
 }
 
 #[test]
+fn an_offer_that_is_not_taken_goes_to_the_next_under_every_routing_that_may_choose() {
+    use Routing::{Busyover, Failover, Lfu, Lru, Random, Round};
+    for routing in [Busyover, Failover, Lfu, Lru, Random, Round] {
+        let mut dispatcher = with_executors(&["a", "b"], 9);
+        dispatcher.add_waiting(far(1, routing), now());
+        let first = carry_out(&mut dispatcher, now());
+        assert_eq!(dispatcher.next_wake(), Some(now().plus(OFFER)), "{routing:?}");
+        assert_eq!(dispatcher.overdue_offers(now().plus(OFFER)).len(), 1);
+        finish(&mut dispatcher, 1);
+        dispatcher.add_waiting(far(1, routing), now());
+        let second = carry_out(&mut dispatcher, now());
+        assert_ne!(first[0].1, second[0].1, "{routing:?}");
+        finish(&mut dispatcher, 1);
+        for name in ["a", "b"] {
+            dispatcher.asks_for_work(id(name), at(1));
+        }
+        assert!(dispatcher.remotes.values().all(|remote| remote.missed == 0), "whoever asks for work is there");
+    }
+}
+
+#[test]
 fn an_offer_under_failover_that_is_not_taken_goes_to_the_next() {
     let mut dispatcher = with_executors(&["a", "b"], 9);
     dispatcher.heard(id("a"), at(1));
@@ -347,7 +369,7 @@ fn an_offer_that_was_taken_does_not_run_out() {
     dispatcher.add_waiting(far(1, Routing::Round), now());
     carry_out(&mut dispatcher, now());
     assert_eq!(dispatcher.next_wake(), Some(now().plus(LEASE)));
-    dispatcher.taken(id("a"), &[(run(1), FencingToken(1))]);
+    dispatcher.taken(&[(run(1), FencingToken(1))]);
     assert_eq!((dispatcher.next_wake(), dispatcher.overdue_offers(at(1_000_000))), (None, Vec::new()));
 }
 
@@ -393,6 +415,53 @@ fn a_broadcast_names_all_who_are_there_and_its_shards_go_where_they_are_meant() 
     finish(&mut dispatcher, 4);
     let moved = carry_out(&mut dispatcher, now());
     assert_eq!((moved[0].0, names(&moved, &["a", "b"])), (5, vec!["a"]), "what was meant for a dead one is moved");
+}
+
+fn other(name: &str) -> ElsewhereExecutor {
+    ElsewhereExecutor {
+        id: id(name),
+        name: name.into(),
+        group: "gpu".into(),
+        tools: BTreeSet::from(["render".to_owned()]),
+        is_in_process: false,
+    }
+}
+
+#[test]
+fn a_run_that_belongs_to_an_executor_of_another_node_is_left_to_it() {
+    let mut dispatcher = with_executors(&["b", "d"], 9);
+    dispatcher.are_elsewhere(vec![other("a"), other("c"), other("e")]);
+    let routings = [Routing::First, Routing::Last, Routing::Round];
+    for (n, routing) in (1..).zip(routings) {
+        dispatcher.add_waiting(far(n, routing), now());
+    }
+    let begun = carry_out(&mut dispatcher, now());
+    assert_eq!(begun.iter().map(|(n, _)| *n).collect::<Vec<_>>(), [3], "where anybody will do, one that is here does");
+    // The first of all is now one that is here.
+    dispatcher.are_elsewhere(vec![other("c"), other("e")]);
+    let begun = carry_out(&mut dispatcher, now());
+    assert_eq!((begun.len(), names(&begun, &["b", "d"])), (1, vec!["b"]));
+}
+
+#[test]
+fn a_broadcast_names_the_executors_of_other_nodes_too_and_each_node_begins_its_own_shares() {
+    let mut dispatcher = with_executors(&["b"], 9);
+    dispatcher.are_elsewhere(vec![other("a"), other("c")]);
+    dispatcher.add_waiting(far(1, Routing::ShardingBroadcast), now());
+    let starts = dispatcher.take_startable(now());
+    let [RunStart { command: Command::Broadcast { executors, .. }, .. }] = starts.as_slice() else {
+        panic!("{starts:?}")
+    };
+    let named: Vec<&str> = executors.iter().map(|executor| executor.executor.as_str()).collect();
+    assert_eq!(named, ["a", "b", "c"]);
+    for (n, name) in [(2, "a"), (3, "b")] {
+        let terms = RunTerms { meant_for: Some(id(name)), ..RunTerms::default() };
+        dispatcher.add_waiting(waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, terms), now());
+    }
+    assert_eq!(carry_out(&mut dispatcher, now()), [(3, SlotLocation::Remote(id("b")))]);
+    // The other one is gone: whoever is there may have its share.
+    dispatcher.are_elsewhere(vec![other("c")]);
+    assert_eq!(carry_out(&mut dispatcher, now()), [(2, SlotLocation::Remote(id("b")))]);
 }
 
 #[test]

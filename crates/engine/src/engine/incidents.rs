@@ -15,7 +15,8 @@ use crate::commit::encoding::actor::actor_of;
 use crate::commit::entity_command::CommitExtras;
 use crate::commit::entity_command::Committed;
 use crate::commit::kinds::incident::{
-    INCIDENTS, INCIDENTS_BY_IDENTIFIER, INCIDENTS_BY_SEVERITY, INCIDENTS_BY_STATUS, identifier_prefix,
+    INCIDENTS, INCIDENTS_BY_IDENTIFIER, INCIDENTS_BY_SEVERITY, INCIDENTS_BY_STATUS, INCIDENTS_WORKED_ON,
+    identifier_prefix,
 };
 use crate::commit::state::Versioned;
 use crate::commit::state::decode_event;
@@ -55,6 +56,18 @@ fn contains(incident: &Incident, text: &str) -> bool {
     let texts = [Some(&incident.title), Some(&incident.description), incident.identifier.as_ref()];
     texts.into_iter().flatten().any(|field| field.to_lowercase().contains(text))
 }
+
+/// The incidents that have not ended, the worst first and of those the newest.
+#[derive(Debug, Clone, Default)]
+pub struct WorkedOn {
+    pub worst: Vec<Versioned<Incident>>,
+    /// How many there are, counted up to [`WORKED_ON_COUNTED`] of each status.
+    pub count: usize,
+    pub is_cut: bool,
+}
+
+/// How far incidents that have not ended are counted.
+pub const WORKED_ON_COUNTED: usize = 1_000;
 
 /// One line of a timeline.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,6 +148,37 @@ impl Queries {
             Some(_) | None => ListEntry::Passed,
         };
         self.objects_judged(&section, judge).await
+    }
+
+    /// What people should be working on: at most `limit` of them, and how many there are.
+    pub async fn worked_on(&self, limit: usize) -> Result<WorkedOn, Fault> {
+        let (mut count, mut is_cut) = (0, false);
+        for status in IncidentStatus::ALL.into_iter().filter(|status| !status.is_ended()) {
+            let prefix = [status.code()];
+            let section = IndexRange { prefix: &prefix, ..IndexRange::all(INCIDENTS_BY_STATUS, WORKED_ON_COUNTED + 1) };
+            let found = self.object_ids::<Incident>(&section).await?.len();
+            is_cut |= found > WORKED_ON_COUNTED;
+            count += found.min(WORKED_ON_COUNTED);
+        }
+        let prefixes = Severity::ALL.map(|severity| vec![severity.code()]);
+        let lists = self.objects_below(INCIDENTS_WORKED_ON, &prefixes, Direction::Descending, limit).await?;
+        let mut worst: Vec<Versioned<Incident>> = lists.into_iter().flatten().take(limit).collect();
+        // A store of an older version has these rows only for incidents that changed since, until it is reindexed.
+        if worst.len() < limit.min(count) {
+            worst = self.worst_by_status(limit).await?;
+        }
+        Ok(WorkedOn { worst, count, is_cut })
+    }
+
+    async fn worst_by_status(&self, limit: usize) -> Result<Vec<Versioned<Incident>>, Fault> {
+        let open = IncidentStatus::ALL.into_iter().filter(|status| !status.is_ended());
+        let prefixes: Vec<Vec<u8>> = open.map(|status| vec![status.code()]).collect();
+        let lists =
+            self.objects_below(INCIDENTS_BY_STATUS, &prefixes, Direction::Descending, WORKED_ON_COUNTED).await?;
+        let mut all: Vec<Versioned<Incident>> = lists.into_iter().flatten().collect();
+        all.sort_by_key(|incident| (incident.severity, std::cmp::Reverse(incident.created_at)));
+        all.truncate(limit);
+        Ok(all)
     }
 
     /// What happened to an incident, oldest first, without the bookkeeping.

@@ -23,6 +23,13 @@ impl Queries {
         self.objects(&IndexRange { index: NOTIFICATIONS_BY_STATE, prefix: &prefix, after, order, limit }).await
     }
 
+    /// How many notifications are in a state, counted up to `limit`.
+    pub async fn count_notifications(&self, state: u8, limit: usize) -> Result<usize, Fault> {
+        let prefix = [state];
+        let section = IndexRange { prefix: &prefix, ..IndexRange::all(NOTIFICATIONS_BY_STATE, limit) };
+        Ok(self.object_ids::<Notification>(&section).await?.len())
+    }
+
     /// Notifications about one entity, the newest event first.
     pub async fn notifications_about(
         &self,

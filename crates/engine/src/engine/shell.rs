@@ -134,8 +134,10 @@ impl CoreShell {
             }
             Effect::Forget { executor, run_id, token } => self.registry.forget(executor, run_id, token),
             Effect::Withdraw(overdue) => {
-                if let Some(assignment) = self.registry.withdraw(&overdue) {
-                    self.give_back(&assignment, "did not take it in time");
+                if let Some(name) = self.registry.withdraw(&overdue) {
+                    let report = AttemptReport::Unclaimed { reason: format!("{name} did not take it in time") };
+                    let command = Command::Report { run_id: overdue.run_id, token: overdue.token, report };
+                    self.submit([Request::new(overdue.job_id, command)]);
                 }
             }
             Effect::Reconcile(entity) => drop(self.reconcile.send(entity)),

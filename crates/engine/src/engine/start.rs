@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::shell::{CoreMessage, CoreShell};
 use super::{Engine, EngineOptions, Shared, settling, upkeep};
-use crate::cluster::{self, ClusterMember, Reviewer};
+use crate::cluster::{self, ClusterMember, NodeOffer, Reviewer, Roster};
 use crate::commit::batcher::{Batcher, BatcherMessage};
 use crate::commit::rounds::Rounds;
 use crate::core::{Core, Input};
@@ -130,7 +130,7 @@ impl Wiring {
     fn core(&self) -> Result<Core, Fault> {
         let tools = Some(Arc::new(self.tools.keys().cloned().collect()));
         let (executor, group) = (self.me.clone(), self.options.group.clone());
-        let reservation = SlotReservation { executor, group, tools, draw: 0 };
+        let reservation = SlotReservation { executor, group, tools, draw: 0, has_others: false };
         let draws = Draws::secret().map_err(|error| Fault::unavailable("starting", error.to_string()))?;
         let core = Core::new(reservation, draws, self.options.tick_rate, self.options.pools, self.clock.now());
         Ok(if self.store.is_shared() { core.sharing(self.clock.now()) } else { core })
@@ -229,7 +229,7 @@ impl Engine {
             untidy: untidy.clone(),
         };
         let runner = wiring.runner();
-        let reviewer = Reviewer::new(store.clone(), runner.clone());
+        let reviewer = Reviewer::new(store.clone(), runner.clone(), wiring.registry.clone(), inputs.clone());
         let shell = wiring.shell(runner, inboxes.inputs, inboxes.core)?;
         let log_writer = wiring.log_writer(inboxes.lines, inboxes.flushes);
         let tasks = vec![tokio::spawn(wiring.batcher(inboxes.batcher).run()), tokio::spawn(log_writer.run())];
@@ -265,11 +265,24 @@ impl Engine {
     ) {
         let ours = self.shared.ownership.clone();
         let watched = ours.subscribe();
-        let (me, about) = (self.shared.me.clone(), self.shared.options.about.clone());
+        let (me, mut about) = (self.shared.me.clone(), self.shared.options.about.clone());
+        about.executor = about
+            .roles
+            .executor
+            .then(|| NodeOffer { group: self.group().to_owned(), tools: self.tools().keys().cloned().collect() });
+        let roster = Roster::new(self.clone());
+        self.keep_task(tokio::spawn(roster.clone().run()));
         let live = self.shared.live.clone();
         self.keep_task(tokio::spawn(reviewer.clone().run()));
-        self.keep_task(tokio::spawn(cluster::follow(store.clone(), watched, core.clone(), live, reviewer.clone())));
-        let member = ClusterMember { engine: self.clone(), store, clock, me, about, core, ours, reviewer };
+        self.keep_task(tokio::spawn(cluster::follow(
+            store.clone(),
+            watched,
+            core.clone(),
+            live,
+            reviewer.clone(),
+            roster.clone(),
+        )));
+        let member = ClusterMember { engine: self.clone(), store, clock, me, about, core, ours, reviewer, roster };
         self.keep_task(tokio::spawn(member.run()));
     }
 

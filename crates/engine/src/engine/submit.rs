@@ -38,8 +38,8 @@ impl Engine {
 
     pub(crate) async fn send_all(&self, requests: Vec<Request>) -> Vec<JobReply> {
         let (mut orders, mut waiting) = (Vec::with_capacity(requests.len()), Vec::with_capacity(requests.len()));
-        for request in requests {
-            waiting.push(match chains::prepare(self, &request).await {
+        for mut request in requests {
+            waiting.push(match chains::prepare(self, &mut request).await {
                 Ok(()) => {
                     let (order, answer) = self.sign(request).answered();
                     orders.push(order);
@@ -74,8 +74,8 @@ impl Engine {
         self.send_all(orders.into_iter().map(request).collect()).await
     }
 
-    pub(crate) async fn send(&self, request: Request) -> JobReply {
-        chains::prepare(self, &request).await?;
+    pub(crate) async fn send(&self, mut request: Request) -> JobReply {
+        chains::prepare(self, &mut request).await?;
         let (submission, answer) = self.sign(request).answered();
         let mut submissions = vec![submission];
         self.admit(&mut submissions).map_err(|Full| SubmitError::Overloaded)?;

@@ -10,3 +10,5 @@ pub mod page;
 pub mod queries;
 pub mod run_list;
 pub mod series;
+pub mod upcoming;
+pub mod waiting;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ordo_model::job::{Job, JobState, Run, RunStatus};
-use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
+use ordo_model::{EntityId, JobId, Kind, RunId};
 use ordo_store::{Direction, Fault, KeyRange, Store, StoredEvent as Stored, Version, View};
 use serde_json::Value;
 
@@ -22,6 +22,7 @@ pub struct Queries {
     store: Arc<dyn Store>,
     /// Once they are there they stay.
     trigger_rows: Arc<AtomicBool>,
+    fire_rows: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Queries {
@@ -32,7 +33,7 @@ impl std::fmt::Debug for Queries {
 
 impl Queries {
     pub fn new(store: Arc<dyn Store>) -> Queries {
-        Queries { store, trigger_rows: Arc::default() }
+        Queries { store, trigger_rows: Arc::default(), fire_rows: Arc::default() }
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {
@@ -59,16 +60,6 @@ impl Queries {
         Ok(self.store.rows(View::JobsByState, &range, Direction::Ascending, limit).await?.len())
     }
 
-    /// The jobs that wake until then, soonest first; whether there are more than `limit`.
-    pub async fn waking(&self, until: Timestamp, limit: usize) -> Result<(Vec<Job>, bool), Fault> {
-        let alarms = self.store.due(until, None, limit + 1).await?;
-        let is_cut = alarms.len() > limit;
-        // Other things have alarms too.
-        let jobs = alarms.into_iter().take(limit).filter(|alarm| alarm.entity.kind == Kind::Job);
-        let ids: Vec<JobId> = jobs.map(|alarm| JobId(alarm.entity.id)).collect();
-        Ok((self.load_jobs(&ids).await?.into_iter().flatten().collect(), is_cut))
-    }
-
     /// Whether jobs are indexed by trigger. A store of an older version has these rows only for jobs that were made
     /// since, until it is reindexed; what is missing is then missing for the oldest jobs.
     pub(crate) async fn has_trigger_rows(&self) -> Result<bool, Fault> {
@@ -85,6 +76,23 @@ impl Queries {
         if !are_there {
             tracing::warn!("jobs are looked for by trigger without an index: `ordo store reindex` adds it");
         }
+        Ok(are_there)
+    }
+
+    /// Whether jobs are indexed by their next fire. In a store of an older version they are once they have fired, or
+    /// when it is reindexed.
+    pub(crate) async fn has_fire_rows(&self) -> Result<bool, Fault> {
+        if self.fire_rows.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
+        let active = KeyRange::prefix(&[JobState::Active.code()]);
+        let oldest = self.store.rows(View::JobsByState, &active, Direction::Ascending, WITNESSES).await?;
+        let ids: Vec<JobId> = oldest.iter().filter_map(|row| keys::trailing_id(&row.key)).map(JobId).collect();
+        let jobs = self.load_jobs(&ids).await?.into_iter().flatten();
+        let asked: Vec<Vec<u8>> =
+            jobs.filter_map(|job| job.next_tick_at().map(|at| keys::job_by_next_fire(at, job.id))).collect();
+        let are_there = self.store.rows_by_key(View::Index, &asked).await?.iter().all(Option::is_some);
+        self.fire_rows.store(are_there && !asked.is_empty(), Ordering::Relaxed);
         Ok(are_there)
     }
 

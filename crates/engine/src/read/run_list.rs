@@ -62,6 +62,19 @@ impl Queries {
         Ok(jobs.into_iter().flatten().map(|job| (job.id, job)).collect())
     }
 
+    /// The runs of a status that has an index, oldest first.
+    pub async fn oldest_runs(&self, status: u8, limit: usize) -> Result<Vec<Run>, Fault> {
+        let range = KeyRange::prefix(&[status]);
+        let rows = self.store().rows(View::RunsByStatus, &range, Direction::Ascending, limit).await?;
+        Ok(self.runs_by_id(&ids_of(&rows)).await?.into_iter().flatten().collect())
+    }
+
+    /// How many runs have a status that has an index, counted up to `limit`.
+    pub async fn count_runs(&self, status: u8, limit: usize) -> Result<usize, Fault> {
+        let range = KeyRange::prefix(&[status]);
+        Ok(self.store().rows(View::RunsByStatus, &range, Direction::Ascending, limit).await?.len())
+    }
+
     /// One answer per id, in order.
     pub async fn runs_by_id(&self, ids: &[RunId]) -> Result<Vec<Option<Run>>, Fault> {
         if ids.is_empty() {

@@ -98,6 +98,7 @@ fn moved(mut incident: Incident, event: &IncidentEvent, at: Timestamp) -> Result
             }
         }
         IncidentEvent::NoteAdded { .. } => {}
+        IncidentEvent::Retitled { title } => incident.title.clone_from(title),
         IncidentEvent::Linked { link, .. } => incident.links.push(*link),
         IncidentEvent::Remembered { sender, value } => {
             incident.remembered.insert(sender.clone(), value.clone());

@@ -30,6 +30,12 @@ pub enum IncidentCommand {
         text: String,
         by: By,
     },
+    /// What it is about happened again: a note, and a title that says how often by now.
+    Repeat {
+        title: String,
+        text: String,
+        by: By,
+    },
     Link {
         link: Link,
         by: By,

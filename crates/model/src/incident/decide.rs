@@ -41,6 +41,14 @@ pub(super) fn decide(before: Option<&Incident>, command: IncidentCommand, now: T
             text("text", &note, INCIDENT_TEXT_MAX_BYTES)?;
             Ok(vec![IncidentEvent::NoteAdded { text: note, by }])
         }
+        IncidentCommand::Repeat { title, text: note, by } => {
+            check_by(&by)?;
+            text("title", &title, INCIDENT_TITLE_MAX_BYTES)?;
+            text("text", &note, INCIDENT_TEXT_MAX_BYTES)?;
+            let mut events = changed(title != incident.title, IncidentEvent::Retitled { title });
+            events.push(IncidentEvent::NoteAdded { text: note, by });
+            Ok(events)
+        }
         IncidentCommand::Link { link, by } => add_link(incident, link, by),
         IncidentCommand::Wake => Ok(wake(incident, now)),
         IncidentCommand::Remember { sender, value } => remember(incident, sender, value),

@@ -63,6 +63,10 @@ pub enum IncidentEvent {
         text: String,
         by: By,
     },
+    /// Its title says more than before; the note that comes with it says why.
+    Retitled {
+        title: String,
+    },
     Linked {
         link: Link,
         by: By,
@@ -103,6 +107,7 @@ impl IncidentEvent {
             IncidentEvent::Acknowledged { .. } => "Acknowledged",
             IncidentEvent::AcknowledgementExpired { .. } => "AcknowledgementExpired",
             IncidentEvent::NoteAdded { .. } => "NoteAdded",
+            IncidentEvent::Retitled { .. } => "Retitled",
             IncidentEvent::Linked { .. } => "Linked",
             IncidentEvent::Escalated { .. } => "Escalated",
             IncidentEvent::Remembered { .. } => "Remembered",
@@ -123,9 +128,10 @@ impl IncidentEvent {
             | IncidentEvent::NoteAdded { by, .. }
             | IncidentEvent::Linked { by, .. }
             | IncidentEvent::Escalated { by, .. } => Some(by),
-            IncidentEvent::Remembered { .. } | IncidentEvent::ClockStepped { .. } | IncidentEvent::Published { .. } => {
-                None
-            }
+            IncidentEvent::Retitled { .. }
+            | IncidentEvent::Remembered { .. }
+            | IncidentEvent::ClockStepped { .. }
+            | IncidentEvent::Published { .. } => None,
         }
     }
 }

@@ -88,9 +88,10 @@ fn line(text: &mut String, at: &str, event: &IncidentEvent) {
         IncidentEvent::Linked { link: Link::Job { id }, .. } => format!("linked job `{id}`"),
         IncidentEvent::Linked { link: Link::Run { id }, .. } => format!("linked run `{id}`"),
         IncidentEvent::Escalated { step, notify, .. } => format!("step {}: notified {}", step + 1, plain(notify)),
-        IncidentEvent::Remembered { .. } | IncidentEvent::ClockStepped { .. } | IncidentEvent::Published { .. } => {
-            return;
-        }
+        IncidentEvent::Retitled { .. }
+        | IncidentEvent::Remembered { .. }
+        | IncidentEvent::ClockStepped { .. }
+        | IncidentEvent::Published { .. } => return,
     };
     let who = event.by().map(|by| format!("**{}** ({})", plain(&by.to_string()), by.source.name())).unwrap_or_default();
     put(text, format_args!("- {at} {who}: {said}\n"));

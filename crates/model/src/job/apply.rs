@@ -44,6 +44,7 @@ pub fn create(id: JobId, event: &Event, at: Timestamp) -> Result<Job, Unfoldable
             last_token: FencingToken(0),
             history: RunHistory::default(),
             followed: false,
+            followed_times: 0,
             arrived: Vec::new(),
             outbox: Outbox::default(),
             pace: Pace::default(),
@@ -217,6 +218,7 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
         }
         Event::JobFollowed {} => {
             job.followed = true;
+            job.followed_times += 1;
             Ok(None)
         }
         Event::UpstreamEnded { end } => {

@@ -30,6 +30,8 @@ pub struct SlotReservation {
     pub tools: Option<Arc<BTreeSet<String>>>,
     /// What nobody else knows: the fencing token of the attempt follows from it.
     pub draw: u64,
+    /// Executors elsewhere could run it too: what belongs to one of them is not begun by whoever comes first.
+    pub has_others: bool,
 }
 
 impl SlotReservation {
@@ -46,10 +48,12 @@ pub enum Command {
         definition: Box<Definition>,
         held: bool,
     },
-    /// A JSON merge patch on the definition, if the job is still at that revision.
+    /// A JSON merge patch on the definition, if the job is still at that revision, and nobody has walked over it since
+    /// to see where a chain leads.
     Update {
         patch: Map<String, Value>,
         if_revision: Option<u64>,
+        if_followed: Option<u64>,
     },
     Pause {
         reason: Option<String>,
@@ -116,6 +120,8 @@ pub enum Command {
     },
     /// Another job will run after this one: every end is published for it.
     Follow,
+    /// The same, and whoever is about to chain this job to others looks at it again first.
+    FollowAnew,
     /// A run of a job that this one comes after has ended.
     Arrive {
         end: Box<UpstreamEnd>,

@@ -7,6 +7,7 @@ mod command;
 mod decide;
 pub(crate) mod definition;
 mod event;
+mod fires;
 mod outbox;
 mod pace;
 mod run;

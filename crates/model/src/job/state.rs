@@ -56,6 +56,9 @@ pub struct Job {
     /// Others wait for the ends of its runs.
     #[serde(default, skip_serializing_if = "is_default")]
     pub followed: bool,
+    /// How often that was said: grows whenever somebody checks a chain that leads over this job.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub followed_times: u64,
     /// How the jobs that this one comes after have ended since its last run of the chain, under `all`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrived: Vec<UpstreamEnd>,

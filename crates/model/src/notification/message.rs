@@ -131,6 +131,7 @@ impl Message {
             | IncidentEvent::Acknowledged { .. }
             | IncidentEvent::AcknowledgementExpired { .. }
             | IncidentEvent::NoteAdded { .. }
+            | IncidentEvent::Retitled { .. }
             | IncidentEvent::Linked { .. }
             | IncidentEvent::Remembered { .. }
             | IncidentEvent::ClockStepped { .. }

@@ -1,7 +1,8 @@
 //! Which executor gets a run: the ten strategies as one pure function over those who could take it.
 //!
 //! Invariant: the same candidates, run and draw give the same choice. A strategy that sticks to one executor waits for
-//! it when it is full; the others choose among those with a free slot.
+//! it when it is full; the others choose among those with a free slot, and pass over whoever let its last offer pass
+//! as long as there is somebody else.
 
 mod sticky;
 
@@ -25,7 +26,7 @@ pub struct Candidate<'a> {
     pub chosen: u64,
     /// When it was chosen last, counted in choices: 0 is never.
     pub chosen_last: u64,
-    /// Offers it let pass since it last took one.
+    /// Offers it let pass since it last asked for work.
     pub missed: u32,
 }
 
@@ -78,9 +79,12 @@ fn take(place: Option<usize>) -> Choice {
     place.map_or(Choice::Nobody, Choice::Take)
 }
 
-/// The places of those who could take a run now.
+/// Those who could take a run now. Whoever let offers pass is among them only if nobody has let fewer pass: an executor
+/// may be frozen with its connection still open.
 fn free<'a>(candidates: &'a [Candidate<'_>]) -> impl Iterator<Item = usize> + 'a {
-    candidates.iter().enumerate().filter(|(_, candidate)| candidate.free > 0).map(|(place, _)| place)
+    let fewest = candidates.iter().filter(|candidate| candidate.free > 0).map(|candidate| candidate.missed).min();
+    let is_free = move |candidate: &Candidate<'_>| candidate.free > 0 && Some(candidate.missed) == fewest;
+    candidates.iter().enumerate().filter(move |(_, candidate)| is_free(candidate)).map(|(place, _)| place)
 }
 
 /// The first free one behind the one that was chosen last.
@@ -97,10 +101,7 @@ fn drawn(candidates: &[Candidate<'_>], draw: u64) -> Option<usize> {
     free(candidates).nth(usize::try_from(place).ok()?)
 }
 
-/// The one that was heard of last; those who let their last offer pass come after all others.
+/// The one that was heard of last.
 fn newest(candidates: &[Candidate<'_>]) -> Option<usize> {
-    free(candidates).min_by_key(|place| {
-        let candidate = &candidates[*place];
-        (candidate.missed, std::cmp::Reverse(candidate.heard_at), *place)
-    })
+    free(candidates).min_by_key(|place| (std::cmp::Reverse(candidates[*place].heard_at), *place))
 }

@@ -157,10 +157,12 @@ fn a_place_in_another_group_is_not_taken() {
         group: Definition::DEFAULT_GROUP.into(),
         tools: None,
         draw: 0,
+        has_others: false,
     });
     job.order(Command::Start { run_id: run }, elsewhere).expect("it is its turn");
     assert!(job.running().is_empty());
-    let place = Some(SlotReservation { executor: generation(1), group: "gpu".into(), tools: None, draw: 0 });
+    let place =
+        Some(SlotReservation { executor: generation(1), group: "gpu".into(), tools: None, draw: 0, has_others: false });
     job.order(Command::Start { run_id: run }, place).expect("it is its turn");
     assert_eq!(job.running(), [run]);
 }

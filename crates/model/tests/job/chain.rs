@@ -93,6 +93,19 @@ fn a_ring_that_was_made_by_two_changes_at_once_comes_to_an_end() {
 }
 
 #[test]
+fn a_job_that_a_chain_was_led_over_meanwhile_is_not_chained_to_others() {
+    let mut story = given(json!({ "trigger": { "type": "manual" } }));
+    let chain = |if_followed| {
+        let Value::Object(patch) = json!({ "after": job(1) }) else { panic!("an object") };
+        Command::Update { patch, if_revision: None, if_followed }
+    };
+    story.ask(Command::FollowAnew);
+    assert!(matches!(story.refusal(chain(Some(0))), Refusal::RevisionMoved { .. }));
+    story.ask(chain(Some(1)));
+    assert!(story.job.definition.after.is_some());
+}
+
+#[test]
 fn only_a_job_that_is_followed_announces_its_ends() {
     let mut story = given(json!({ "trigger": { "type": "manual" } }));
     let run = story.trigger_and_start();
@@ -102,6 +115,8 @@ fn only_a_job_that_is_followed_announces_its_ends() {
     assert_eq!(story.events(), ["JobFollowed"]);
     story.ask(Command::Follow);
     assert!(story.events().is_empty(), "twice is once");
+    story.ask(Command::FollowAnew);
+    assert_eq!(story.events(), ["JobFollowed"]);
     let run = story.trigger_and_start();
     story.completes(run);
     let notices: Vec<&Notice> = story.job.outbox.entries().iter().map(|entry| &entry.what).collect();

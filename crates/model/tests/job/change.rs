@@ -12,7 +12,7 @@ fn backfill(from: &str, to: &str) -> Command {
 
 fn at_revision(patch: Value, revision: u64) -> Command {
     let Value::Object(patch) = patch else { panic!("a patch is an object") };
-    Command::Update { patch, if_revision: Some(revision) }
+    Command::Update { patch, if_revision: Some(revision), if_followed: None }
 }
 
 // --- update -------------------------------------------------------------------------------------

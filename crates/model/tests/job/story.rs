@@ -83,7 +83,13 @@ pub(crate) fn generation(number: u128) -> Incarnation {
 }
 
 pub(crate) fn reservation() -> Option<SlotReservation> {
-    Some(SlotReservation { executor: generation(1), group: Definition::DEFAULT_GROUP.into(), tools: None, draw: 0 })
+    Some(SlotReservation {
+        executor: generation(1),
+        group: Definition::DEFAULT_GROUP.into(),
+        tools: None,
+        draw: 0,
+        has_others: false,
+    })
 }
 
 #[derive(Debug)]
@@ -373,7 +379,7 @@ pub(crate) fn completed(started_at: Timestamp) -> AttemptReport {
 
 pub(crate) fn update(patch: Value) -> Command {
     let Value::Object(patch) = patch else { panic!("a patch is an object") };
-    Command::Update { patch, if_revision: None }
+    Command::Update { patch, if_revision: None, if_followed: None }
 }
 
 /// What a refusal says.

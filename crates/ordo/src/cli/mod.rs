@@ -73,7 +73,7 @@ pub(crate) enum OrdoCommand {
     Serve(daemon::ServeArgs),
     /// Run the daemon without a network port: only the socket in .ordo
     Orchestrate(daemon::OrchestrateArgs),
-    /// Run the work of a daemon elsewhere: name it with --server
+    /// Run the work of a daemon elsewhere: name it, or several nodes of a cluster (URL,URL), with --server
     Executor(executor::ExecutorArgs),
     /// Who runs the work, here and elsewhere
     Executors,

@@ -4,6 +4,7 @@ mod actor;
 mod alerting;
 mod completions;
 mod config;
+mod confirm;
 mod cron;
 mod executors;
 mod find;

@@ -143,7 +143,7 @@ fn engine_options(plan: &DaemonPlan, url: Option<String>) -> Result<EngineOption
         tick_rate: plan.tick_rate,
         flush_delay: settings.outbox.flush_delay_ms,
         pools: settings.pools.sizes(),
-        about: NodeDetails { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url },
+        about: NodeDetails { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url, executor: None },
         sampling: Sampling::part(settings.telemetry.sample),
         escalations: parts::escalations(settings)?,
         ..EngineOptions::default()

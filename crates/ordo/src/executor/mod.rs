@@ -34,11 +34,13 @@ async fn work(args: ExecutorArgs, common: &Common, settings: &Settings) -> Resul
         tools: tools.keys().cloned().collect(),
         capacity: args.capacity as usize,
     };
-    let server = locate::server(common)?.client;
-    tracing::info!(name, group = args.group, capacity = args.capacity, server = %server.target(), "executor started");
-    eprintln!("ordo executor {name} works for {}", server.target());
-    let executor =
-        RemoteExecutor::new(server, offer).with_grace(args.grace.to_std()).with_version(env!("CARGO_PKG_VERSION"));
+    let (server, others) = locate::servers(common)?;
+    let targets: Vec<String> = std::iter::once(&server).chain(&others).map(|one| one.target().to_string()).collect();
+    let targets = targets.join(", ");
+    tracing::info!(name, group = args.group, capacity = args.capacity, server = targets, "executor started");
+    eprintln!("ordo executor {name} works for {targets}");
+    let executor = RemoteExecutor::of_cluster(server, others, offer);
+    let executor = executor.with_grace(args.grace.to_std()).with_version(env!("CARGO_PKG_VERSION"));
     let leave = async {
         let signal = signals.next().await;
         tracing::info!(signal, "leaving: what runs may finish");

@@ -18,6 +18,7 @@ mod nodes;
 #[allow(dead_code, reason = "other tests use more of it")]
 #[path = "../../../store-postgres/tests/common/mod.rs"]
 mod proxy;
+mod routing;
 
 use std::time::Duration;
 

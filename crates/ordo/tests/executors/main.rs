@@ -8,6 +8,7 @@ mod common;
 mod churn;
 mod examples;
 mod killed;
+mod prompt;
 mod tls;
 mod working;
 

@@ -61,8 +61,7 @@ pub(crate) async fn show(
     Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
-    let found = app.engine.queries().object::<Monitor>(Monitor::id(&name)).await?;
-    let kept = found.ok_or_else(|| none(&name))?;
+    let kept = find(&app, &name).await?;
     let last_said = match kept.pings.iter().rev().find_map(|ping| ping.body) {
         Some(owner) => {
             let chunks = app.engine.queries().store().chunks(owner, 0, 1).await?;
@@ -81,6 +80,10 @@ pub(crate) async fn remove(
 ) -> Result<Response, Problem> {
     let committed = app.engine.command::<Monitor>(Monitor::id(&name), MonitorCommand::Remove).await?;
     Ok(Json(view(&caller, &committed.state)).into_response())
+}
+
+pub(crate) async fn find(app: &App, name: &str) -> Result<Versioned<Monitor>, Problem> {
+    app.engine.queries().object::<Monitor>(Monitor::id(name)).await?.ok_or_else(|| none(name))
 }
 
 fn none(name: &str) -> Problem {

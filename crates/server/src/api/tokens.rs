@@ -48,12 +48,17 @@ pub(crate) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
+    Ok((StatusCode::CREATED, Json(issue(&app, &caller, &headers, &body).await?)).into_response())
+}
+
+/// The one view that holds the text of a token.
+pub(crate) async fn issue(app: &App, by: &Caller, headers: &HeaderMap, body: &Body) -> Result<TokenView, Problem> {
     // An answer that is not kept cannot be given a second time.
-    idempotency::refuse(&headers)?;
+    idempotency::refuse(headers)?;
     let asked: NewToken = body.parse()?;
-    let (text, kept) = app.engine.tokens().issue(wanted(asked, &caller, app.now())?).await?;
+    let (text, kept) = app.engine.tokens().issue(wanted(asked, by, app.now())?).await?;
     let view = TokenView::of(kept.id, &kept, app.now());
-    Ok((StatusCode::CREATED, Json(TokenView { token: Some(text.expose().to_owned()), ..view })).into_response())
+    Ok(TokenView { token: Some(text.expose().to_owned()), ..view })
 }
 
 pub(crate) async fn revoke(

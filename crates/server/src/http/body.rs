@@ -49,6 +49,11 @@ fn unread(rejection: &BytesRejection) -> Problem {
 }
 
 impl Body {
+    /// What a page writes down for a handler of the API.
+    pub(crate) const fn json(bytes: Bytes) -> Body {
+        Body { bytes, is_json: true }
+    }
+
     pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         self.check_type()?;
         strict::from_slice(&self.bytes).map_err(unreadable)

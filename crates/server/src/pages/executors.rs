@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::extract::Form;
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use ordo_api::jobs::pool_reason;
 use ordo_engine::PoolSize;
@@ -11,13 +11,14 @@ use ordo_engine::executors::ListedExecutor;
 use ordo_model::executor::Presence;
 use ordo_model::job::{Job, Pool};
 
-use crate::api::executors::{ExecutorId, not_there};
+use crate::api::executors::{ExecutorId, not_hosted};
 use crate::http::path::Named;
 use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
 use crate::pages::layout::shell::{NavSection, PageShell};
+use crate::pages::objects::address;
 use crate::pages::runs::outcome::{Badge, grouped};
 
 #[derive(Template)]
@@ -146,19 +147,6 @@ fn state(presence: &Presence) -> Badge {
     Badge { text: text.to_owned(), class, icon }
 }
 
-/// The address that the viewer's browser uses for this server: executors can most likely use it too.
-fn address(headers: &HeaderMap, base_path: &str) -> String {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };
-    let host = text(header::HOST.as_str()).filter(|host| host.bytes().all(is_of_a_host)).unwrap_or("this-server:7070");
-    format!("{scheme}://{host}{base_path}")
-}
-
-/// Anything else could become a word of its own in the command that is shown.
-fn is_of_a_host(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte)
-}
-
 /// `POST /executors/{id}/drain`
 pub(crate) async fn drain(
     ctx: PageContext,
@@ -173,26 +161,9 @@ pub(crate) async fn drain(
 
 async fn drained(ctx: &PageContext, id: uuid::Uuid) -> Result<String, Problem> {
     ctx.operator()?;
-    Ok(match ctx.app.engine.drain_executor(id).await.map_err(not_there)? {
+    Ok(match ctx.app.engine.drain_executor(id).await.map_err(not_hosted)? {
         0 => "Asked it to leave".to_owned(),
         1 => "Asked it to leave: it finishes one run first".to_owned(),
         running => format!("Asked it to leave: it finishes {running} runs first"),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use axum::http::HeaderValue;
-
-    #[test]
-    fn the_command_names_the_server_as_the_browser_does() {
-        let mut headers = HeaderMap::new();
-        assert_eq!(address(&headers, ""), "http://this-server:7070");
-        headers.insert(header::HOST, HeaderValue::from_static("ordo.example:8443"));
-        headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
-        assert_eq!(address(&headers, "/ops"), "https://ordo.example:8443/ops");
-        headers.insert(header::HOST, HeaderValue::from_static("x; rm -rf"));
-        assert_eq!(address(&headers, ""), "https://this-server:7070");
-    }
 }

@@ -10,12 +10,14 @@ mod incidents;
 mod jobs;
 pub(crate) mod layout;
 mod nodes;
-mod others;
+mod notifications;
+mod objects;
 mod runs;
 
 use axum::routing::{MethodRouter, get, post};
 
-pub(crate) use self::layout::trouble::PageCaches;
+pub(crate) use self::layout::caches::PageCaches;
+use self::objects::{hooks, monitors, secrets, subscriptions, tokens};
 use crate::app::App;
 
 /// Every page with what it answers. They are for people: the description of the API does not list them.
@@ -48,14 +50,37 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/incidents/{id}/severity", post(incidents::incident::set_severity)),
         ("/incidents/{id}/assignee", post(incidents::incident::set_assignee)),
         ("/incidents/{id}/notes", post(incidents::incident::note)),
-        ("/monitors", get(others::monitors)),
-        ("/hooks", get(others::hooks)),
-        ("/deliveries/{slug}/{id}/replay", post(others::replay_delivery)),
+        ("/monitors", get(monitors::list)),
+        ("/monitors/new", get(monitors::blank).post(monitors::create)),
+        ("/monitors/{name}", get(monitors::show)),
+        ("/monitors/{name}/edit", get(monitors::edit).post(monitors::change)),
+        ("/monitors/{name}/remove", post(monitors::remove)),
+        ("/hooks", get(hooks::list)),
+        ("/hook", get(hooks::blank).post(hooks::create)),
+        ("/hook/{slug}", get(hooks::show)),
+        ("/hook/{slug}/edit", get(hooks::edit).post(hooks::change)),
+        ("/hook/{slug}/test", post(hooks::test)),
+        ("/hook/{slug}/remove", post(hooks::remove)),
+        ("/deliveries/{slug}/{id}/replay", post(hooks::replay)),
         ("/executors", get(executors::show)),
         ("/executors/{id}/drain", post(executors::drain)),
         ("/nodes", get(nodes::nodes)),
-        ("/notifications", get(others::notifications)),
-        ("/notifications/{id}/replay", post(others::replay_notification)),
-        ("/tokens", get(others::tokens)),
+        ("/notifications", get(notifications::show)),
+        ("/notifications/replay", post(notifications::replay_all)),
+        ("/notifications/{id}/replay", post(notifications::replay)),
+        ("/subscriptions", get(subscriptions::list)),
+        ("/subscriptions/new", get(subscriptions::blank).post(subscriptions::create)),
+        ("/subscriptions/{id}", get(subscriptions::show)),
+        ("/subscriptions/{id}/edit", get(subscriptions::edit).post(subscriptions::change)),
+        ("/subscriptions/{id}/test", post(subscriptions::test)),
+        ("/subscriptions/{id}/enable", post(subscriptions::enable)),
+        ("/subscriptions/{id}/disable", post(subscriptions::disable)),
+        ("/subscriptions/{id}/remove", post(subscriptions::remove)),
+        ("/secrets", get(secrets::list)),
+        ("/secrets/new", get(secrets::blank).post(secrets::put)),
+        ("/secrets/{name}/remove", post(secrets::remove)),
+        ("/tokens", get(tokens::list)),
+        ("/tokens/new", get(tokens::blank).post(tokens::create)),
+        ("/tokens/{id}/revoke", post(tokens::revoke)),
     ]
 }

@@ -185,7 +185,7 @@ impl Simulation {
             op,
             job,
             ClientCommand::Update { marker },
-            Request::new(job, Command::Update { patch, if_revision }),
+            Request::new(job, Command::Update { patch, if_revision, if_followed: None }),
         );
     }
 

@@ -117,7 +117,13 @@ impl Simulation {
             return Err(Fault::damaged("recovery stopped"));
         }
         let tools = Some(Arc::new(BTreeSet::from(["virtual".to_owned()])));
-        let reservation = SlotReservation { executor: me, group: Definition::DEFAULT_GROUP.into(), tools, draw: 0 };
+        let reservation = SlotReservation {
+            executor: me,
+            group: Definition::DEFAULT_GROUP.into(),
+            tools,
+            draw: 0,
+            has_others: false,
+        };
         let draws = Draws::of_seed(self.generations.into());
         let core = Core::new(reservation, draws, self.tick_rate(), self.scenario.pools, self.now());
         self.node = Some(SimNode {

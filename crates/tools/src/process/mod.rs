@@ -3,6 +3,7 @@
 pub(crate) mod book;
 pub(crate) mod cgroup;
 pub(crate) mod group;
+pub(crate) mod output;
 pub(crate) mod proc;
 pub(crate) mod supervised;
 mod sweep;

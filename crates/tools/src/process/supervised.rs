@@ -10,13 +10,15 @@ use std::process::{ExitStatus, Stdio};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::process::{Child, Command};
 
+use super::output::CommandOutput;
 use crate::launcher::protocol::{KILL, LaunchOrder, LaunchReport, NotStarted, TERMINATE};
 
 #[derive(Debug)]
 pub(crate) struct Supervised {
     supervisor: Child,
+    output: Option<CommandOutput>,
     orders: OwnedWriteHalf,
     reports: Lines<BufReader<OwnedReadHalf>>,
 }
@@ -34,18 +36,20 @@ impl Supervised {
     pub(crate) fn spawn(mut command: Command) -> io::Result<Supervised> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (output, ends) = CommandOutput::pipes()?;
+        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(ends.stdout).stderr(ends.stderr);
         let supervisor = command.process_group(0).spawn()?;
         let (reports, orders) = UnixStream::from_std(ours)?.into_split();
-        Ok(Supervised { supervisor, orders, reports: BufReader::new(reports).lines() })
+        Ok(Supervised { supervisor, output: Some(output), orders, reports: BufReader::new(reports).lines() })
     }
 
     pub(crate) fn pid(&self) -> Option<i32> {
         self.supervisor.id().and_then(|pid| i32::try_from(pid).ok())
     }
 
-    pub(crate) fn output(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
-        (self.supervisor.stdout.take(), self.supervisor.stderr.take())
+    /// What the command writes; it is taken once.
+    pub(crate) fn output(&mut self) -> Option<CommandOutput> {
+        self.output.take()
     }
 
     /// Returns when the command has begun, with whether it is in its cgroup.

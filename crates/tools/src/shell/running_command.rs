@@ -28,8 +28,8 @@ pub(crate) struct RunningCommand {
 
 impl RunningCommand {
     pub(crate) fn new(mut process: Supervised, log: LogSink) -> RunningCommand {
-        let (stdout, stderr) = process.output();
-        RunningCommand { process, capture: Capture::of(stdout, stderr, log) }
+        let output = process.output();
+        RunningCommand { process, capture: Capture::of(output, log) }
     }
 
     pub(crate) async fn until_the_end(

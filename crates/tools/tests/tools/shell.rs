@@ -32,6 +32,19 @@ async fn a_script_runs_in_a_shell_with_its_arguments() {
     assert_eq!(texts(&log, LogStream::Stderr), ["err"]);
 }
 
+/// Without a pause between them, and also through the names that shells have for the streams.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lines_of_both_streams_keep_the_order_in_which_they_were_written() {
+    let script = "i=0; while [ $i -lt 300 ]; do echo out $i; echo err $i >&2; echo more $i >&2; i=$((i+1)); done; \
+                  echo last >/dev/stdout; echo end >&2";
+    let (outcome, log) = Bench::new().run(json!({"script": script})).await;
+    outcome.unwrap();
+    let expected = (0..300).flat_map(|n| [format!("out {n}"), format!("err {n}"), format!("more {n}")]);
+    let expected: Vec<String> = expected.chain(["last".into(), "end".into()]).collect();
+    let lines: Vec<&str> = log.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(lines, expected);
+}
+
 #[tokio::test]
 async fn a_failure_has_the_code_and_the_end_of_stderr() {
     assert_eq!(reason(json!({"script": "exit 3"})).await, "exit code 3");

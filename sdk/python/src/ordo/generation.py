@@ -123,8 +123,9 @@ class Generation:
 
     def _poll(self) -> None:
         backoff = Backoff()
-        while (free := self._held.free(self._leaving.is_set)) > 0:
-            wanted = {"max": min(free, _POLL_MAX), "wait_ms": _POLL_WAIT_MS}
+        # Also while it is full: what is to end comes the same way. The server gives no more than the capacity.
+        while not self._leaving.is_set():
+            wanted = {"max": min(max(self._held.free(), 1), _POLL_MAX), "wait_ms": _POLL_WAIT_MS, "confirm": True}
             try:
                 answer = self._transport.request(
                     "POST", f"{self._path}/poll", wanted, timeout=_POLL_WAIT_MS / 1000 + _POLL_SLACK
@@ -135,11 +136,31 @@ class Generation:
                 self._leaving.wait(backoff.pause())
                 continue
             backoff.reset()
-            for run in answer["runs"]:
+            for run_id in answer.get("cancel", ()):
+                self._held.cancel(run_id)
+            for run in self._confirmed(answer["runs"]) if answer.get("confirm") else answer["runs"]:
                 self._begin(run, self.id)
             if answer.get("drain"):
                 self._inbox.put(Drain(self.id))
                 return
+
+    def _confirmed(self, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Names the runs before they begin: what the server has given to others meanwhile is left alone."""
+        backoff = Backoff()
+        named = [{"run_id": run["run_id"], "token": run["token"]} for run in runs]
+        while not self._over.is_set():
+            held = self._held.wire(self.id) + named
+            try:
+                answer = self._transport.request(
+                    "POST", f"{self._path}/heartbeat", {"runs": held}, timeout=self._beat_every
+                )
+            except OrdoError as error:
+                if self._ends(error):
+                    break
+                self._over.wait(min(backoff.pause(), self._beat_every))
+                continue
+            return [run for run in runs if run["run_id"] not in answer["lost"]]
+        return []
 
     def _beat(self) -> None:
         backoff, pause = Backoff(), 0.0

@@ -90,11 +90,10 @@ class Held:
             if one.generation == generation:
                 self._lose(one)
 
-    def free(self, over: Callable[[], bool]) -> int:
-        """How many more it can take; waits until that is at least one. 0: it is over."""
+    def free(self) -> int:
+        """How many more it can take."""
         with self._changed:
-            self._changed.wait_for(lambda: over() or len(self._runs) < self._capacity)
-            return 0 if over() else self._capacity - len(self._runs)
+            return max(self._capacity - len(self._runs), 0)
 
     def wake(self) -> None:
         with self._changed:

@@ -120,6 +120,32 @@ pub(crate) fn job_by_trigger(code: u8, job: JobId) -> Vec<u8> {
     [trigger_prefix(code).as_slice(), job.0.as_bytes()].concat()
 }
 
+/// Jobs by the minute in which they fire next by themselves. A minute, not a moment: the row of a job that fires every
+/// second is not written anew every second.
+const JOBS_BY_NEXT_FIRE: u8 = 4;
+const FIRE_ROW_MS: i64 = 60_000;
+
+/// All jobs that fire by themselves, those of the nearest minute first.
+pub(crate) fn next_fire_prefix() -> Vec<u8> {
+    vec![Kind::Job.code(), JOBS_BY_NEXT_FIRE]
+}
+
+/// Those of the minute that a moment lies in.
+pub(crate) fn next_fire_minute(at: Timestamp) -> Vec<u8> {
+    [next_fire_prefix().as_slice(), &at.ms().div_euclid(FIRE_ROW_MS).to_be_bytes()].concat()
+}
+
+pub(crate) fn job_by_next_fire(at: Timestamp, job: JobId) -> Vec<u8> {
+    [next_fire_minute(at).as_slice(), job.0.as_bytes()].concat()
+}
+
+/// Reads back what `job_by_next_fire` wrote: the beginning of the minute, and the job.
+pub(crate) fn read_job_by_next_fire(key: &[u8]) -> Option<(Timestamp, JobId)> {
+    let (minute, id) = key.strip_prefix(next_fire_prefix().as_slice())?.split_first_chunk::<8>()?;
+    let at = Timestamp::from_ms(i64::from_be_bytes(*minute).checked_mul(FIRE_ROW_MS)?).ok()?;
+    Some((at, JobId(Uuid::from_slice(id).ok()?)))
+}
+
 pub(crate) fn retention(due: Timestamp, job: JobId) -> Vec<u8> {
     [due.ms().to_be_bytes().as_slice(), job.0.as_bytes()].concat()
 }
@@ -151,6 +177,16 @@ mod tests {
         assert_eq!(queue_value(&waiting(0, 0, PLAIN)).len(), 16);
         assert!(queue(&waiting(5, 9, PLAIN)) < queue(&waiting(256, 0, PLAIN)));
         assert!(queue(&waiting(5, 0, PLAIN)) < queue(&waiting(5, 1, PLAIN)));
+    }
+
+    #[test]
+    fn a_next_fire_reads_back_as_its_minute_and_sorts_by_time() {
+        let (job, at) = (JobId(Uuid::from_u128(7)), |ms| Timestamp::from_ms(ms).unwrap());
+        let key = job_by_next_fire(at(1_900_000_012_345), job);
+        assert_eq!(read_job_by_next_fire(&key), Some((at(1_899_999_960_000), job)));
+        assert_eq!(key, job_by_next_fire(at(1_899_999_960_000), job));
+        assert!(key < job_by_next_fire(at(1_900_000_020_000), JobId(Uuid::nil())));
+        assert!(key.starts_with(&next_fire_minute(at(1_900_000_000_000))));
     }
 
     #[test]

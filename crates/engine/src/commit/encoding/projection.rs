@@ -64,7 +64,8 @@ fn state_key(job: &Job) -> Vec<u8> {
 fn turn_rows(job: &Job) -> Vec<RowWrite> {
     let queued = waiting(job).map(|waiting| put(View::Queue, keys::queue(&waiting), keys::queue_value(&waiting)));
     let kept = job.retention_due().map(|due| put(View::Retention, keys::retention(due, job.id), Vec::new()));
-    queued.chain(kept).collect()
+    let fires = job.next_tick_at().map(|at| put(View::Index, keys::job_by_next_fire(at, job.id), Vec::new()));
+    queued.chain(kept).chain(fires).collect()
 }
 
 /// Runs of the job that could start if there were a place for them.

@@ -1,4 +1,5 @@
-//! Where incidents stand in the index: by time, by status, by severity, by identifier.
+//! Where incidents stand in the index: by time, by status, by severity, by identifier; those that are worked on by
+//! severity.
 
 use ordo_model::incident::Incident;
 use ordo_store::{RowWrite, View};
@@ -16,6 +17,9 @@ pub(crate) const INCIDENTS_BY_SEVERITY: u8 = 2;
 /// identifier, generation, id
 pub(crate) const INCIDENTS_BY_IDENTIFIER: u8 = 3;
 
+/// severity, created, id: only those that have not ended
+pub(crate) const INCIDENTS_WORKED_ON: u8 = 4;
+
 impl Stored for Incident {
     const LIST: u8 = INCIDENTS;
 
@@ -27,6 +31,9 @@ impl Stored for Incident {
             row(INCIDENTS_BY_STATUS, self.status.code()),
             row(INCIDENTS_BY_SEVERITY, self.severity.code()),
         ];
+        if !self.status.is_ended() {
+            rows.push(row(INCIDENTS_WORKED_ON, self.severity.code()));
+        }
         if let Some(identifier) = &self.identifier {
             let key = [&identifier_prefix(identifier)[..], &self.generation.to_be_bytes(), id.as_bytes()].concat();
             rows.push(index_row::<Incident>(INCIDENTS_BY_IDENTIFIER, &key, Vec::new()));

@@ -220,7 +220,7 @@ fn trigger() -> Command {
 /// A command with a slot to run in.
 fn placed(command: Command) -> Submission {
     let executor = Incarnation { executor: "here".into(), generation: Uuid::from_u128(7) };
-    let reservation = SlotReservation { executor, group: "default".into(), tools: None, draw: 3 };
+    let reservation = SlotReservation { executor, group: "default".into(), tools: None, draw: 3, has_others: false };
     let slotted = SlottedCommand { command, reservation: Some(reservation) };
     let location = Some(SlotLocation::Local(Pool::Fast));
     Request { slotted, location, ..Request::new(job(), Command::Wake) }.unanswered()

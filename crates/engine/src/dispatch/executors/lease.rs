@@ -25,16 +25,24 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The alarm of an executor rang.
 pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
     let Some(executor) = engine.queries().object::<Executor>(id).await? else { return Ok(()) };
+    if executor.node != engine.me().executor {
+        // Whether it is heard of, another node knows better, unless that is written down no more.
+        engine.let_move(id, &executor.node);
+    }
     match executor.presence {
         Presence::Lost { .. } => ask(engine, id, ExecutorCommand::Forget).await,
         Presence::Left => Ok(()),
         // The wall clock may have been set; whether it was heard of is known better here.
         Presence::Alive | Presence::Draining if engine.registry().is_overdue(id) => lose(engine, id, &executor).await,
         Presence::Alive | Presence::Draining if !executor.is_overdue(engine.clock().now()) => Ok(()),
-        Presence::Alive | Presence::Draining if engine.registry().is_fresh(id) => {
-            ask(engine, id, ExecutorCommand::Renew).await
-        }
-        Presence::Alive | Presence::Draining => lose(engine, id, &executor).await,
+        Presence::Alive | Presence::Draining => match engine.registry().silence(id) {
+            // To the moment it was heard of: should this node die too, nobody waits longer than a lease from then.
+            Some(silence) => {
+                let heard_at = engine.clock().now().minus(silence);
+                ask(engine, id, ExecutorCommand::Renew { heard_at }).await
+            }
+            None => lose(engine, id, &executor).await,
+        },
     }
 }
 

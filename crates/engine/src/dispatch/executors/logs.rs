@@ -8,8 +8,8 @@ use ordo_model::text::shortened;
 use ordo_model::{FencingToken, LogStream, RunId, Timestamp};
 use ordo_store::Chunk;
 
-use super::registry::RunLease;
-use super::reports::ReportError;
+use super::reports::{RemoteReport, ReportError};
+use super::run_lease::RunLease;
 use crate::engine::Engine;
 use crate::read::change_hint::ChangeHint;
 use crate::run::log_writer::line_seq;
@@ -66,12 +66,38 @@ impl Engine {
         answers
     }
 
+    /// Takes in reports together with the last lines of their runs: both are durable in one round of the store. Lines that
+    /// cannot be stored cost no report.
+    pub async fn report_with_logs(
+        &self,
+        speaker: Speaker,
+        chunks: Vec<RemoteLogChunk>,
+        reports: Vec<RemoteReport>,
+    ) -> Vec<Result<(), ReportError>> {
+        if chunks.is_empty() {
+            return self.report(speaker, reports).await;
+        }
+        let (mut stored, mut runs) = (Vec::new(), Vec::new());
+        for (run_id, chunk) in self.covered(speaker, chunks).await {
+            stored.extend(chunk.ok().flatten());
+            runs.push(run_id);
+        }
+        // The lines reach the store first: they are polled first.
+        let (lines, answers) = tokio::join!(self.store_chunks(stored), self.report(speaker, reports));
+        if let Err(fault) = lines {
+            tracing::warn!(error = %crate::commit::batcher::chain(fault.as_ref()), "lines of runs could not be stored");
+        }
+        runs.into_iter().for_each(|run_id| self.hint(ChangeHint::Log(run_id)));
+        answers
+    }
+
     /// As they are stored. Many lines take a while to be covered: not where requests are served.
     async fn covered(
         &self,
         speaker: Speaker,
         chunks: Vec<RemoteLogChunk>,
     ) -> Vec<(RunId, Result<Option<Chunk>, ReportError>)> {
+        self.host_holders(speaker, chunks.iter().map(|chunk| chunk.run_id)).await;
         let bytes: usize = chunks.iter().flat_map(|chunk| &chunk.lines).map(|line| line.text.len()).sum();
         let engine = self.clone();
         let cover = move || chunks.into_iter().map(|chunk| (chunk.run_id, engine.chunk(speaker, chunk))).collect();

@@ -4,12 +4,14 @@
 
 mod lease;
 mod logs;
+mod moving;
 mod protocol;
 pub(crate) mod registry;
 mod reports;
 pub(crate) mod restore;
+mod run_lease;
 
 pub(crate) use lease::{reconcile, watch};
 pub use logs::{RemoteLine, RemoteLogChunk};
-pub use protocol::{Handed, HeartbeatReply, Leaving, ListedExecutor, NotThere, Polled};
+pub use protocol::{Handed, HeartbeatReply, HostError, Leaving, ListedExecutor, NotThere, Polled, WorkRequest};
 pub use reports::{RemoteReport, RemoteStatus, ReportError};

@@ -4,19 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_model::executor::{Executor, ExecutorCommand, ExecutorRefusal, Offer, Owner, Speaker, check_room};
-use ordo_model::job::{AttemptReport, Command, Definition, Job, Stage};
+use ordo_model::job::{AttemptReport, Command};
 use ordo_model::limits::{POLL_MAX, POLL_WAIT_MAX};
 use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp, TraceParent};
 use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::lease;
+use super::registry::HandOut;
 use crate::commit::change::StartedAttempt;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;
 use crate::commit::kinds::Stored;
 use crate::core::News;
 use crate::engine::Engine;
+use crate::maintenance::recovery;
 use crate::read::object_queries::IndexRange;
 use crate::run::tool::DeliveryPayload;
 use crate::run::trace::RunTrace;
@@ -26,6 +28,22 @@ use crate::time::clock::new_id;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("there is no such executor, or its lease has expired: register again")]
 pub struct NotThere;
+
+/// Why the executor is not with this node.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum HostError {
+    #[error(transparent)]
+    NotThere(#[from] NotThere),
+    /// Whether it is there is not known.
+    #[error("{0}")]
+    Store(Arc<Fault>),
+}
+
+impl From<Fault> for HostError {
+    fn from(fault: Fault) -> HostError {
+        HostError::Store(Arc::new(fault))
+    }
+}
 
 /// What an executor hears on its heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,10 +56,23 @@ pub struct HeartbeatReply {
     pub drain: bool,
 }
 
+/// An executor asks for work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkRequest {
+    pub max: usize,
+    pub wait: Millis,
+    /// It names runs in a heartbeat before it begins them, where it is asked to.
+    pub confirms: bool,
+}
+
 /// What an executor gets when it asks for work.
 #[derive(Debug, Clone, Default)]
 pub struct Polled {
     pub handed: Vec<Handed>,
+    /// Attempts to end.
+    pub cancel: Vec<RunId>,
+    /// What is handed out is begun only after the executor has named it in a heartbeat, and only if it is not lost then.
+    pub confirm: bool,
     /// Nothing more will come: the executor should finish what it has, and leave.
     pub drain: bool,
 }
@@ -122,20 +153,19 @@ impl Engine {
         self.registry().holds_run_of(speaker, job)
     }
 
-    fn check_speaker(&self, speaker: Speaker, id: Uuid) -> Result<(), NotThere> {
-        if self.registry().is_spoken_for(speaker, id) { Ok(()) } else { Err(NotThere) }
-    }
-
     /// The executor is there and has these attempts: their leases are renewed.
     pub async fn heartbeat(
         &self,
         speaker: Speaker,
         id: Uuid,
         runs: &[(RunId, FencingToken)],
-    ) -> Result<HeartbeatReply, NotThere> {
-        self.check_speaker(speaker, id)?;
+    ) -> Result<HeartbeatReply, HostError> {
+        self.host(speaker, id).await?;
         let pulse = self.registry().pulse(id, runs, self.clock().now()).ok_or(NotThere)?;
         self.notify_core(id, News::Heartbeat);
+        if !pulse.confirmed.is_empty() {
+            self.notify_core(id, News::Took(pulse.confirmed));
+        }
         if pulse.write {
             // Should it not be written down now, it is at the next heartbeat; the lease allows for it.
             match self.command::<Executor>(id, ExecutorCommand::Seen).await {
@@ -145,7 +175,7 @@ impl Engine {
                     self.notify_core(id, News::Gone);
                     let left = self.registry().remove(id);
                     self.give_back(left.undelivered, "was lost before it took the run");
-                    return Err(NotThere);
+                    return Err(NotThere.into());
                 }
                 Err(error) => tracing::warn!(%error, executor = %id, "a heartbeat could not be written down"),
             }
@@ -153,35 +183,44 @@ impl Engine {
         Ok(HeartbeatReply { cancel: pulse.cancel, lost: pulse.lost, drain: pulse.drain })
     }
 
-    /// Attempts for the executor, at most `max`; waits for the first one.
-    pub async fn poll(&self, speaker: Speaker, id: Uuid, max: usize, wait: Millis) -> Result<Polled, NotThere> {
-        self.check_speaker(speaker, id)?;
-        let (max, wait) = (max.clamp(1, POLL_MAX), wait.min(POLL_WAIT_MAX).to_std());
+    /// Attempts for the executor, and what is to end; waits for the first of either.
+    pub async fn poll(&self, speaker: Speaker, id: Uuid, request: WorkRequest) -> Result<Polled, HostError> {
+        self.host(speaker, id).await?;
         let inbox_signal = self.registry().inbox_signal(id).ok_or(NotThere)?;
+        self.registry().hear(id, self.clock().now()).ok_or(NotThere)?;
+        self.notify_core(id, News::Polling);
+        let mut wait = request.wait.min(POLL_WAIT_MAX).to_std();
         if self.registry().is_leaving(id) {
-            tokio::time::sleep(wait.min(DRAINING_PAUSE)).await;
+            wait = wait.min(DRAINING_PAUSE);
         }
+        // Whoever leaves hears by its next poll only of what is to end.
+        let knows_that_it_leaves = self.registry().is_draining(id);
         let end = tokio::time::sleep(wait);
         tokio::pin!(end);
         loop {
-            let taken = self.registry().take(id, max, self.clock().now()).ok_or(NotThere)?;
-            if !taken.is_empty() {
-                let attempts = taken.iter().map(|assignment| (assignment.run_id, assignment.token)).collect();
-                self.notify_core(id, News::Took(attempts));
-                let mut handed = Vec::with_capacity(taken.len());
-                for assignment in taken {
-                    handed.extend(self.equip(assignment).await);
-                }
-                return Ok(Polled { handed, drain: self.registry().is_leaving(id) });
-            }
-            if self.registry().is_draining(id) {
-                return Ok(Polled { handed: Vec::new(), drain: self.registry().is_leaving(id) });
+            let max = request.max.clamp(1, POLL_MAX);
+            let taken = self.registry().take(id, max, request.confirms, self.clock().now()).ok_or(NotThere)?;
+            if !taken.is_empty() || (self.registry().is_draining(id) && !knows_that_it_leaves) {
+                return Ok(self.hand_out(id, taken).await);
             }
             tokio::select! {
                 () = inbox_signal.notified() => {}
-                () = &mut end => return Ok(Polled::default()),
+                () = &mut end => return Ok(self.hand_out(id, HandOut::default()).await),
             }
         }
+    }
+
+    async fn hand_out(&self, id: Uuid, taken: HandOut) -> Polled {
+        let HandOut { attempts, cancel, confirm } = taken;
+        if !attempts.is_empty() && !confirm {
+            let took = attempts.iter().map(|attempt| (attempt.run_id, attempt.token)).collect();
+            self.notify_core(id, News::Took(took));
+        }
+        let mut handed = Vec::with_capacity(attempts.len());
+        for attempt in attempts {
+            handed.extend(self.equip(attempt).await);
+        }
+        Polled { confirm: confirm && !handed.is_empty(), handed, cancel, drain: self.registry().is_leaving(id) }
     }
 
     /// The attempt with all that its tool is given. One that cannot be given that has failed, and is not handed out.
@@ -213,8 +252,8 @@ impl Engine {
     }
 
     /// The executor takes nothing new, and leaves once it has nothing left.
-    pub async fn leave(&self, speaker: Speaker, id: Uuid) -> Result<Leaving, NotThere> {
-        self.check_speaker(speaker, id)?;
+    pub async fn leave(&self, speaker: Speaker, id: Uuid) -> Result<Leaving, HostError> {
+        self.host(speaker, id).await?;
         let left = self.registry().drain(id).ok_or(NotThere)?;
         self.notify_core(id, News::Draining);
         self.give_back(left.undelivered, "left before it took the run");
@@ -230,14 +269,27 @@ impl Engine {
 
     /// Asks the executor to go: it gets nothing more, finishes what it has, and leaves by itself. Returns how much it
     /// still has.
-    pub async fn drain_executor(&self, id: Uuid) -> Result<usize, NotThere> {
-        let left = self.registry().ask_to_leave(id).ok_or(NotThere)?;
+    pub async fn drain_executor(&self, id: Uuid) -> Result<usize, HostError> {
+        let Some(left) = self.registry().ask_to_leave(id) else { return self.drain_elsewhere(id).await };
         self.notify_core(id, News::Draining);
         self.give_back(left.undelivered, "was asked to leave before it took the run");
         if let Err(error) = self.command::<Executor>(id, ExecutorCommand::Drain).await {
             tracing::warn!(%error, executor = %id, "that an executor is asked to leave could not be written down");
         }
         Ok(left.running)
+    }
+
+    /// The node that the executor is with hears of the wish, and passes it on.
+    async fn drain_elsewhere(&self, id: Uuid) -> Result<usize, HostError> {
+        match self.command::<Executor>(id, ExecutorCommand::Drain).await {
+            Ok(_) => {
+                let running = recovery::attempts(self.queries()).await?;
+                Ok(running.iter().filter(|attempt| attempt.executor.generation == id).count())
+            }
+            Err(SubmitError::Refused(_)) => Err(NotThere.into()),
+            Err(SubmitError::Store(fault)) => Err(HostError::Store(fault)),
+            Err(error) => Err(Fault::unavailable("asking an executor to leave", error).into()),
+        }
     }
 
     /// All executors that are there or were lost not long ago, by group and name.
@@ -260,35 +312,9 @@ impl Engine {
         }
     }
 
-    /// What a pending run waits for, in words; None if it only waits for its time.
-    pub fn waits_for(&self, job: &Job, run_id: RunId) -> Option<String> {
-        let run = job.active_run(run_id)?;
-        let (group, tool) = (&job.definition.group, &job.definition.tool_name);
-        match &run.stage {
-            Stage::Backoff { .. } | Stage::Running(_) | Stage::Broadcast { .. } => None,
-            Stage::Queued if !job.startable().any(|startable| startable.id == run_id) => {
-                Some("earlier runs of the job".to_owned())
-            }
-            Stage::Queued if !self.offers(group, tool) => {
-                Some(format!("an executor of group {group} with tool {tool}"))
-            }
-            Stage::Queued => Some(format!("a free slot in group {group}{}", within(&job.definition))),
-        }
-    }
-
     /// Whether anybody could run this tool for the group.
     pub fn offers(&self, group: &str, tool: &str) -> bool {
         let here = group == self.group() && self.tools().contains_key(tool);
         here || self.registry().offers(group, tool)
-    }
-}
-
-/// The limits that a free slot alone does not satisfy.
-fn within(definition: &Definition) -> &'static str {
-    match (&definition.concurrency_key, &definition.rate_limit) {
-        (None, None) => "",
-        (Some(_), None) => ", within its concurrency key",
-        (None, Some(_)) => ", within its rate limit",
-        (Some(_), Some(_)) => ", within its concurrency key and its rate limit",
     }
 }

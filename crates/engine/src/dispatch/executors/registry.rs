@@ -8,11 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_model::api_token::TokenIdentity;
 use ordo_model::executor::{Offer, Speaker};
-use ordo_model::limits::LEASE;
+use ordo_model::limits::{CONFIRM_AFTER, LEASE};
 use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+use super::run_lease::{LeaseStage, RunLease};
+use crate::cluster::ElsewhereExecutor;
 use crate::commit::change::StartedAttempt;
 use crate::dispatch::Overdue;
 use crate::run::secrets::Mask;
@@ -29,6 +31,8 @@ struct RegistryState {
     members: HashMap<Uuid, RegisteredExecutor>,
     /// Who has which run.
     holders: HashMap<RunId, Uuid>,
+    /// The executors of other nodes.
+    elsewhere: Vec<ElsewhereExecutor>,
 }
 
 #[derive(Debug)]
@@ -50,38 +54,19 @@ struct RegisteredExecutor {
     asked: bool,
 }
 
-/// An attempt that an executor has.
-#[derive(Debug, Clone)]
-pub(crate) struct RunLease {
-    pub(crate) job_id: JobId,
-    pub(crate) token: FencingToken,
-    pub(crate) attempt: u32,
-    pub(crate) since: Timestamp,
-    renewed: Stopwatch,
-    cancelling: bool,
-    /// It was reported as lost; the report is under way.
-    lost: bool,
-    /// The last chunk of log that came, and how much text has been kept.
-    log_seq: Option<u64>,
-    log_bytes: usize,
-    /// Covers the values of secrets that it was given.
-    pub(crate) mask: Mask,
+/// What a poll is answered.
+#[derive(Debug, Default)]
+pub(crate) struct HandOut {
+    pub(crate) attempts: Vec<StartedAttempt>,
+    /// Attempts to end.
+    pub(crate) cancel: Vec<RunId>,
+    /// The attempts are begun only after the executor has named them in a heartbeat.
+    pub(crate) confirm: bool,
 }
 
-impl RunLease {
-    pub(crate) fn new(job_id: JobId, token: FencingToken, attempt: u32, since: Timestamp) -> RunLease {
-        RunLease {
-            job_id,
-            token,
-            attempt,
-            since,
-            renewed: Stopwatch::start(),
-            cancelling: false,
-            lost: false,
-            log_seq: None,
-            log_bytes: 0,
-            mask: Mask::default(),
-        }
+impl HandOut {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.attempts.is_empty() && self.cancel.is_empty()
     }
 }
 
@@ -102,6 +87,8 @@ pub(crate) struct Pulse {
     pub(crate) drain: bool,
     /// It is time to write down that the executor is there.
     pub(crate) write: bool,
+    /// Attempts that the executor is now known to have.
+    pub(crate) confirmed: Vec<(RunId, FencingToken)>,
 }
 
 /// A run whose executor no longer speaks of it.
@@ -111,6 +98,15 @@ pub(crate) struct Silent {
     pub(crate) job_id: JobId,
     pub(crate) run_id: RunId,
     pub(crate) token: FencingToken,
+}
+
+/// An attempt that an executor of this node has or is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LeasedAttempt {
+    pub(crate) job_id: JobId,
+    pub(crate) run_id: RunId,
+    pub(crate) token: FencingToken,
+    pub(crate) is_ending: bool,
 }
 
 /// How one executor is doing.
@@ -128,6 +124,19 @@ impl ExecutorRegistry {
     }
 
     pub(crate) fn enroll(&self, id: Uuid, offer: Offer, owner: Option<TokenIdentity>, draining: bool, now: Timestamp) {
+        self.enroll_with(id, offer, owner, draining, Vec::new(), now);
+    }
+
+    /// The same, with what it has since before.
+    pub(crate) fn enroll_with(
+        &self,
+        id: Uuid,
+        offer: Offer,
+        owner: Option<TokenIdentity>,
+        draining: bool,
+        leases: Vec<(RunId, RunLease)>,
+        now: Timestamp,
+    ) {
         let member = RegisteredExecutor {
             offer,
             owner,
@@ -136,12 +145,14 @@ impl ExecutorRegistry {
             beaten: Stopwatch::start(),
             written: Stopwatch::start(),
             inbox: VecDeque::new(),
-            leases: HashMap::new(),
+            leases: leases.into_iter().collect(),
             inbox_signal: Arc::default(),
             draining,
             asked: false,
         };
-        self.lock().members.insert(id, member);
+        let mut inner = self.lock();
+        inner.holders.extend(member.leases.keys().map(|run_id| (*run_id, id)));
+        inner.members.insert(id, member);
     }
 
     /// Whether the executor is there, and whoever asks may speak for it.
@@ -186,19 +197,27 @@ impl ExecutorRegistry {
         Ok(())
     }
 
-    /// Hands out what waits in the inbox. None: nobody of that name is there.
-    pub(crate) fn take(&self, id: Uuid, max: usize, now: Timestamp) -> Option<Vec<StartedAttempt>> {
+    /// The executor asks for work. None: nobody of that name is there.
+    pub(crate) fn hear(&self, id: Uuid, now: Timestamp) -> Option<()> {
+        self.lock().members.get_mut(&id).map(|member| member.hear(now))
+    }
+
+    /// Hands out what waits in the inbox, and says what is to end. An executor that `confirms` and has not been heard of
+    /// just now may be frozen: what it is sent is its own only when it says so. None: nobody of that name is there.
+    pub(crate) fn take(&self, id: Uuid, max: usize, confirms: bool, now: Timestamp) -> Option<HandOut> {
         let mut inner = self.lock();
         let member = inner.members.get_mut(&id)?;
-        member.hear(now);
+        let confirm = confirms && member.heard.elapsed() >= CONFIRM_AFTER;
+        let stage = if confirm { LeaseStage::Sent } else { LeaseStage::Taken };
         let count = max.min(member.inbox.len());
-        let taken: Vec<StartedAttempt> = member.inbox.drain(..count).collect();
-        for assignment in &taken {
-            let held = RunLease::new(assignment.job_id, assignment.token, assignment.attempt, now);
-            member.leases.insert(assignment.run_id, held);
+        let attempts: Vec<StartedAttempt> = member.inbox.drain(..count).collect();
+        for attempt in &attempts {
+            let held = RunLease::new(attempt.job_id, attempt.token, attempt.attempt, now);
+            member.leases.insert(attempt.run_id, RunLease { stage, ..held });
         }
-        inner.holders.extend(taken.iter().map(|assignment| (assignment.run_id, id)));
-        Some(taken)
+        let cancel = member.unsent_cancels();
+        inner.holders.extend(attempts.iter().map(|attempt| (attempt.run_id, id)));
+        Some(HandOut { attempts, cancel, confirm })
     }
 
     /// What comes back of this attempt is covered by the mask.
@@ -226,6 +245,10 @@ impl ExecutorRegistry {
             match member.leases.get_mut(run_id).filter(|held| held.token == *token) {
                 Some(held) => {
                     held.renewed = Stopwatch::start();
+                    if held.stage == LeaseStage::Sent {
+                        held.stage = LeaseStage::Taken;
+                        pulse.confirmed.push((*run_id, *token));
+                    }
                     if held.cancelling {
                         pulse.cancel.push(*run_id);
                     }
@@ -246,16 +269,27 @@ impl ExecutorRegistry {
         let member = inner.members.get_mut(&executor)?;
         if let Some(held) = member.leases.get_mut(&run_id) {
             held.cancelling = true;
+            // The open poll brings it.
+            member.inbox_signal.notify_one();
             return None;
         }
         member.take_from_inbox(|assignment| assignment.run_id == run_id)
     }
 
-    /// Whether the offer was still there; it is not any more.
-    pub(crate) fn withdraw(&self, overdue: &Overdue) -> Option<StartedAttempt> {
+    /// Takes an offer back, unless the executor is known to have it. Returns the name of the executor if it was there.
+    pub(crate) fn withdraw(&self, overdue: &Overdue) -> Option<String> {
+        let Overdue { executor, run_id, token, .. } = overdue;
         let mut inner = self.lock();
-        let member = inner.members.get_mut(&overdue.executor)?;
-        member.take_from_inbox(|assignment| assignment.run_id == overdue.run_id && assignment.token == overdue.token)
+        let member = inner.members.get_mut(executor)?;
+        let is_sent = |held: &RunLease| held.token == *token && held.stage == LeaseStage::Sent;
+        if member.leases.get(run_id).is_some_and(is_sent) {
+            member.leases.remove(run_id);
+            let name = member.offer.name.clone();
+            inner.holders.remove(run_id);
+            return Some(name);
+        }
+        let offered = member.take_from_inbox(|offered| offered.run_id == *run_id && offered.token == *token);
+        offered.map(|_| member.offer.name.clone())
     }
 
     /// The attempt is over.
@@ -323,9 +357,9 @@ impl ExecutorRegistry {
         Some(Doing { running: member.leases.len(), offered: member.inbox.len(), heard_at: member.heard_at })
     }
 
-    /// Whether it was heard of within its lease, by a clock that nobody sets.
-    pub(crate) fn is_fresh(&self, id: Uuid) -> bool {
-        self.lock().members.get(&id).is_some_and(|member| member.heard.elapsed() < LEASE)
+    /// How long ago it was heard of, by a clock that nobody sets, if that is within its lease.
+    pub(crate) fn silence(&self, id: Uuid) -> Option<Millis> {
+        self.lock().members.get(&id).map(|member| member.heard.elapsed()).filter(|silence| *silence < LEASE)
     }
 
     /// Those whose lease is over, by a clock that nobody sets.
@@ -370,13 +404,37 @@ impl ExecutorRegistry {
         idle.map(|(id, _)| *id).collect()
     }
 
-    /// Whether anybody of the group offers the tool.
+    /// Whether anybody of the group offers the tool, here or with another node.
     pub(crate) fn offers(&self, group: &str, tool: &str) -> bool {
         let inner = self.lock();
-        inner
-            .members
-            .values()
-            .any(|member| !member.draining && member.offer.group == group && member.offer.tools.contains(tool))
+        let mut here = inner.members.values().filter(|member| !member.draining).map(|member| &member.offer);
+        here.any(|offer| offer.group == group && offer.tools.contains(tool))
+            || inner.elsewhere.iter().any(|other| other.group == group && other.tools.contains(tool))
+    }
+
+    pub(crate) fn set_elsewhere(&self, elsewhere: Vec<ElsewhereExecutor>) {
+        self.lock().elsewhere = elsewhere;
+    }
+
+    /// All attempts that executors of this node have or are offered, and whether they know that it is to end.
+    pub(crate) fn attempts(&self) -> Vec<LeasedAttempt> {
+        let inner = self.lock();
+        let leased = |member: &RegisteredExecutor| {
+            let held = member.leases.iter().map(|(run_id, held)| LeasedAttempt {
+                job_id: held.job_id,
+                run_id: *run_id,
+                token: held.token,
+                is_ending: held.cancelling,
+            });
+            let offered = member.inbox.iter().map(|offered| LeasedAttempt {
+                job_id: offered.job_id,
+                run_id: offered.run_id,
+                token: offered.token,
+                is_ending: false,
+            });
+            held.chain(offered).collect::<Vec<_>>()
+        };
+        inner.members.values().flat_map(leased).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, RegistryState> {
@@ -393,6 +451,17 @@ impl RegisteredExecutor {
     /// until it is known whether it is lost, what it has is not tried again, least of all by itself.
     fn patience(&self) -> Millis {
         if self.beaten.elapsed() < LEASE { LEASE } else { LEASE.saturating_mul(2) }
+    }
+
+    /// What is to end and was not yet said by a poll.
+    fn unsent_cancels(&mut self) -> Vec<RunId> {
+        let unsent = self.leases.iter_mut().filter(|(_, held)| held.cancelling && !held.cancel_sent);
+        unsent
+            .map(|(run_id, held)| {
+                held.cancel_sent = true;
+                *run_id
+            })
+            .collect()
     }
 
     fn hear(&mut self, now: Timestamp) {
@@ -415,54 +484,4 @@ impl RegisteredExecutor {
 }
 
 #[cfg(test)]
-mod tests {
-    use ordo_model::executor::Speaker;
-
-    use super::*;
-
-    const RUN: RunId = RunId(Uuid::from_u128(7));
-    const NOW: Timestamp = Timestamp::MIN;
-
-    /// An executor with one attempt; what it did last was so many seconds ago: heartbeat, anything, renewal of the lease.
-    fn with_one_run(beaten: u64, heard: u64, renewed: u64) -> (ExecutorRegistry, Uuid) {
-        let (registry, id) = (ExecutorRegistry::default(), Uuid::from_u128(1));
-        let offer =
-            Offer { name: "a".into(), group: "g".into(), tools: ["t".to_owned()].into(), capacity: 1, version: None };
-        registry.enroll(id, offer, None, false, NOW);
-        let mut lease = RunLease::new(JobId(Uuid::from_u128(3)), FencingToken(1), 1, NOW);
-        lease.renewed = Stopwatch::started_ago(Millis::from_secs(renewed));
-        registry.restore_lease(id, RUN, lease);
-        let mut inner = registry.lock();
-        let member = inner.members.get_mut(&id).unwrap();
-        member.heard = Stopwatch::started_ago(Millis::from_secs(heard));
-        member.beaten = Stopwatch::started_ago(Millis::from_secs(beaten));
-        drop(inner);
-        (registry, id)
-    }
-
-    #[test]
-    fn a_run_that_heartbeats_do_not_name_for_a_lease_is_silent_once() {
-        let (registry, id) = with_one_run(1, 1, 15);
-        assert_eq!(registry.silent().len(), 1);
-        assert!(registry.silent().is_empty());
-        assert!(!registry.is_overdue(id));
-        assert!(registry.lease_of(Speaker::Admin, RUN).is_some(), "its report is still taken until it is settled");
-    }
-
-    #[test]
-    fn the_runs_of_a_frozen_executor_wait_until_the_executor_is_lost() {
-        let (registry, id) = with_one_run(15, 14, 15);
-        assert!(registry.silent().is_empty(), "its last sign was a poll: it may be frozen");
-        assert!(!registry.is_overdue(id));
-        let (registry, id) = with_one_run(16, 15, 16);
-        assert!(registry.silent().is_empty());
-        assert!(registry.is_overdue(id), "now it is lost as a whole");
-        assert_eq!(registry.overdue(), [id]);
-    }
-
-    #[test]
-    fn an_executor_that_polls_and_never_beats_does_not_keep_its_runs() {
-        let (registry, _) = with_one_run(40, 1, 30);
-        assert_eq!(registry.silent().len(), 1);
-    }
-}
+mod tests;

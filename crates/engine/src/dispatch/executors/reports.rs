@@ -8,7 +8,7 @@ use ordo_store::Fault;
 use serde_json::Value;
 use std::sync::Arc;
 
-use super::registry::RunLease;
+use super::run_lease::RunLease;
 use crate::commit::change::StartedAttempt;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;
@@ -58,6 +58,7 @@ pub enum ReportError {
 impl Engine {
     /// Takes reports in. Each is answered for itself, when its effect is durable.
     pub async fn report(&self, speaker: Speaker, reports: Vec<RemoteReport>) -> Vec<Result<(), ReportError>> {
+        self.host_holders(speaker, reports.iter().map(|report| report.run_id)).await;
         let mut waiting = Vec::with_capacity(reports.len());
         for report in reports {
             waiting.push(match self.prepare(speaker, report).await {

@@ -10,7 +10,7 @@ use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::lease::ask;
-use super::registry::RunLease;
+use super::run_lease::RunLease;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;
 use crate::core::{Input, News};
@@ -33,7 +33,7 @@ pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> 
         if shared && listed.executor.node != engine.me().executor {
             continue;
         }
-        ask(engine, listed.id, ExecutorCommand::Renew).await?;
+        ask(engine, listed.id, ExecutorCommand::Renew { heard_at: engine.clock().now() }).await?;
         let draining = listed.executor.presence == Presence::Draining;
         let offer = listed.executor.offer;
         let owner = listed.executor.owner.map(|owner| owner.token);
@@ -48,23 +48,36 @@ pub(crate) async fn executors(engine: &Engine) -> Result<BTreeSet<Uuid>, Fault> 
 
 /// Puts what they run back into their leases, and gives it its whole time again.
 pub(crate) async fn attempts(engine: &Engine, running: &[RunningAttempt]) -> Result<(), Fault> {
-    let mut restored = Vec::new();
-    let mut readopted = BTreeSet::new();
-    for attempt in running {
-        let executor = attempt.executor.generation;
-        if engine.registry().load(executor).is_none() {
-            continue;
-        }
-        let mut held = RunLease::new(attempt.job_id, attempt.token, attempt.attempt, attempt.started_at);
-        // What it was given then is covered now; a secret that is gone by now cannot be.
-        if let Ok(resolved) = engine.secrets().resolve(&attempt.tool_input).await {
-            held.mask = resolved.mask;
-        }
-        engine.registry().restore_lease(executor, attempt.run_id, held);
-        let (job_id, run_id, token, key) = (attempt.job_id, attempt.run_id, attempt.token, attempt.key.clone());
-        restored.push(Restored { job_id, run_id, token, executor, key });
-        readopted.insert((job_id, attempt.executor.clone()));
+    let is_here = |attempt: &&RunningAttempt| engine.registry().load(attempt.executor.generation).is_some();
+    let here: Vec<RunningAttempt> = running.iter().filter(is_here).cloned().collect();
+    for attempt in &here {
+        engine.registry().restore_lease(attempt.executor.generation, attempt.run_id, lease(engine, attempt).await);
     }
+    readopt(engine, &here).await?;
+    if !here.is_empty() {
+        engine.send_input(Input::Restored(here.iter().map(restored).collect()));
+    }
+    Ok(())
+}
+
+/// The lease of an attempt that its executor has since before.
+pub(super) async fn lease(engine: &Engine, attempt: &RunningAttempt) -> RunLease {
+    let mut held = RunLease::new(attempt.job_id, attempt.token, attempt.attempt, attempt.started_at);
+    // What it was given then is covered now; a secret that is gone by now cannot be.
+    if let Ok(resolved) = engine.secrets().resolve(&attempt.tool_input).await {
+        held.mask = resolved.mask;
+    }
+    held
+}
+
+pub(super) fn restored(attempt: &RunningAttempt) -> Restored {
+    let RunningAttempt { job_id, run_id, token, ref executor, ref key, .. } = *attempt;
+    Restored { job_id, run_id, token, executor: executor.generation, key: key.clone() }
+}
+
+/// Gives what they have its whole time again.
+pub(super) async fn readopt(engine: &Engine, running: &[RunningAttempt]) -> Result<(), Fault> {
+    let readopted: BTreeSet<_> = running.iter().map(|attempt| (attempt.job_id, attempt.executor.clone())).collect();
     let requests = readopted.into_iter().map(|(job, executor)| Request::new(job, Command::Readopt { executor }));
     for answer in engine.send_all(requests.collect()).await {
         match answer {
@@ -73,9 +86,6 @@ pub(crate) async fn attempts(engine: &Engine, running: &[RunningAttempt]) -> Res
             Err(SubmitError::Store(fault)) => return Err(Fault::clone(&fault)),
             Err(error) => return Err(Fault::damaged(format!("recovery stopped: {error}"))),
         }
-    }
-    if !restored.is_empty() {
-        engine.send_input(Input::Restored(restored));
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ pub(super) async fn notify(engine: &Engine, job: &Job, entry: &OutboxEntry<Notic
     match &entry.what {
         Notice::Failed { reason, failures_in_row, .. } => {
             let Some(policy) = policy(job.definition.on_failure.as_ref()) else { return Ok(()) };
-            let what = format!("failed {}", times(*failures_in_row));
+            let what = format!("failed {}", trouble::times(*failures_in_row, policy.after));
             trouble(engine, job, entry, policy, *failures_in_row, (&what, reason)).await
         }
         notice if notice.is_missed() => {
@@ -30,10 +30,6 @@ pub(super) async fn notify(engine: &Engine, job: &Job, entry: &OutboxEntry<Notic
 
 fn policy(reaction: Option<&Reaction>) -> Option<&IncidentPolicy> {
     reaction.map(|reaction| &reaction.incident)
-}
-
-fn times(count: u32) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times in a row") }
 }
 
 fn missed(notice: &Notice) -> String {

@@ -25,11 +25,22 @@ pub(super) fn is_noted(repetition: u32) -> bool {
     repetition <= NOTED_ONE_BY_ONE || repetition.is_power_of_two()
 }
 
-/// Opens the incident, or adds the note to the one that is open.
+/// How often something has happened, in words that stay true until the next repetition that is noted. `first` is the
+/// count at which the incident was opened.
+pub(super) fn times(count: u32, first: u32) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count if count.saturating_sub(first) <= NOTED_ONE_BY_ONE => format!("{count} times in a row"),
+        count => format!("at least {count} times in a row"),
+    }
+}
+
+/// Opens the incident, or adds the note to the one that is open; its title follows.
 pub(super) async fn open(engine: &Engine, start: StartIncident, note: Option<String>, key: &str) -> Result<(), Fault> {
     let by = start.by.clone();
+    let title = shortened(&visible(&start.title), INCIDENT_TITLE_MAX_BYTES).to_owned();
     let start = StartIncident {
-        title: shortened(&visible(&start.title), INCIDENT_TITLE_MAX_BYTES).to_owned(),
+        title: title.clone(),
         description: clean(&start.description, INCIDENT_TEXT_MAX_BYTES),
         ..start
     };
@@ -37,7 +48,7 @@ pub(super) async fn open(engine: &Engine, start: StartIncident, note: Option<Str
         Ok(committed) if committed.events.is_empty() => match note {
             Some(text) => {
                 let text = clean(&text, INCIDENT_TEXT_MAX_BYTES);
-                change(engine, committed.state.id, IncidentCommand::AddNote { text, by }, key).await
+                change(engine, committed.state.id, IncidentCommand::Repeat { title, text, by }, key).await
             }
             None => Ok(()),
         },
@@ -98,6 +109,22 @@ mod tests {
     fn whatever_a_program_said_can_be_written_down() {
         assert_eq!(clean("\u{1b}[31mno\r\nway\0", 100), "\\u{1b}[31mno\nway\\u{0}");
         assert_eq!(clean("üü", 3), "ü");
+    }
+
+    #[test]
+    fn a_title_stays_true_until_the_next_repetition_that_is_noted() {
+        let mut title = String::new();
+        for count in 2..200 {
+            if is_noted(count - 2) {
+                title = times(count, 2);
+            }
+            let said: u32 = title.split(' ').find_map(|word| word.parse().ok()).unwrap();
+            assert!(said == count || (title.starts_with("at least") && said < count), "{count}: {title}");
+        }
+        assert_eq!(
+            [times(1, 1), times(12, 2), times(18, 2)],
+            ["once", "12 times in a row", "at least 18 times in a row"]
+        );
     }
 
     #[test]

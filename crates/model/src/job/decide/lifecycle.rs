@@ -62,6 +62,14 @@ fn first(schedule: &Schedule, now: Timestamp, id: JobId) -> Option<Occurrence> {
     }
 }
 
+/// A chain was checked against the job as it was: somebody who checked another chain meanwhile has not seen the change.
+pub(super) fn refuse_followed(job: &Job, if_followed: Option<u64>) -> Result<(), Refusal> {
+    match if_followed {
+        Some(expected) if expected != job.followed_times => Err(Refusal::RevisionMoved { actual: job.revision }),
+        Some(_) | None => Ok(()),
+    }
+}
+
 pub(super) fn update(draft: &mut Draft, patch: &Map<String, Value>, if_revision: Option<u64>) -> Result<(), Refusal> {
     super::refuse_cancelled(&draft.job)?;
     if let Some(expected) = if_revision

@@ -44,7 +44,10 @@ pub fn decide(
     clock::follow(&mut draft, moment.frame);
     match command {
         Command::Schedule { .. } => return Err(Refusal::Exists),
-        Command::Update { patch, if_revision } => lifecycle::update(&mut draft, &patch, if_revision)?,
+        Command::Update { patch, if_revision, if_followed } => {
+            lifecycle::refuse_followed(&draft.job, if_followed)?;
+            lifecycle::update(&mut draft, &patch, if_revision)?;
+        }
         Command::Pause { reason } => lifecycle::pause(&mut draft, reason)?,
         Command::Resume => lifecycle::resume(&mut draft)?,
         Command::Cancel { reason } => lifecycle::cancel(&mut draft, reason)?,
@@ -76,6 +79,7 @@ pub fn decide(
                 draft.emit(Event::JobFollowed {});
             }
         }
+        Command::FollowAnew => draft.emit(Event::JobFollowed {}),
         Command::Arrive { end } => chain::arrive(&mut draft, *end)?,
         Command::Published { through } => {
             if draft.job.outbox.entries().first().is_some_and(|entry| entry.version <= through) {

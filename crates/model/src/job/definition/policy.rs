@@ -122,6 +122,18 @@ pub enum Routing {
     ShardingBroadcast,
 }
 
+impl Routing {
+    /// Whether another executor may have the run when the one that was chosen does not take it.
+    pub fn may_choose(self) -> bool {
+        match self {
+            Routing::Round | Routing::Random | Routing::Lfu | Routing::Lru | Routing::Failover | Routing::Busyover => {
+                true
+            }
+            Routing::First | Routing::Last | Routing::ConsistentHash | Routing::ShardingBroadcast => false,
+        }
+    }
+}
+
 /// How often a run is tried and how long it waits in between: `backoff`, doubled after each failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -24,7 +24,7 @@ pub(crate) enum JobSubcommand {
     /// Go on firing
     Resume(JobArg),
     /// End a job for good; what runs is cancelled too
-    Cancel(ReasonArgs),
+    Cancel(CancelJobArgs),
     /// Run a job now
     Trigger(TriggerNowArgs),
     /// Change a job; what is not named stays as it is
@@ -118,6 +118,15 @@ pub(crate) struct HistoryArgs {
     pub(crate) job: JobArg,
     #[command(flatten)]
     pub(crate) pages: Pages,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CancelJobArgs {
+    #[command(flatten)]
+    pub(crate) order: ReasonArgs,
+    /// Do not ask; on a terminal it is asked otherwise
+    #[arg(long, short)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]

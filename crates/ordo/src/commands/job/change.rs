@@ -4,7 +4,8 @@ use ordo_api::jobs::PauseJob;
 use serde_json::Value;
 
 use super::words;
-use crate::cli::job::ReasonArgs;
+use crate::cli::job::{CancelJobArgs, ReasonArgs};
+use crate::commands::confirm;
 use crate::commands::find;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
@@ -21,8 +22,15 @@ pub(crate) async fn resume(talk: &CommandSession, name: &str) -> Result<Exit> {
     report(talk, "resumed", &id, answer).await
 }
 
-pub(crate) async fn cancel(talk: &CommandSession, args: &ReasonArgs) -> Result<Exit> {
+pub(crate) async fn cancel(talk: &CommandSession, args: &CancelJobArgs) -> Result<Exit> {
+    let CancelJobArgs { order: args, yes } = args;
     let id = find::job(talk, &args.job.job).await?;
+    if !yes && confirm::is_asked() {
+        let label = find::text(&talk.get(&format!("/v1/jobs/{id}")).await?, "label");
+        confirm::or_leave(&format!(
+            "Cancel {label} ({id}) for good? It never runs again, and what runs now is stopped."
+        ))?;
+    }
     let reason = crate::locate::query(&[("reason", args.reason.clone())]);
     let answer = talk.client.delete::<Value>(&format!("/v1/jobs/{id}{reason}")).await?;
     report(talk, "cancelled", &id, answer).await

@@ -27,6 +27,9 @@ pub(crate) fn reason(run: &Value) -> Option<String> {
     if let Some(why) = status["cancelling"].as_str() {
         return Some(format!("being cancelled: {why}"));
     }
+    if let Some(what) = status["waiting_for"].as_str() {
+        return Some(format!("waiting for {what}"));
+    }
     status["reason"].as_str().map(str::to_owned)
 }
 

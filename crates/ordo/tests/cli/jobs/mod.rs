@@ -1,5 +1,6 @@
 //! Jobs: when they fire, and what can be done to them.
 
+mod cancelling;
 mod chains;
 mod confined_tools;
 mod import;

@@ -14,10 +14,11 @@ use ordo_api::executors::{
 };
 use ordo_api::{Code, Page};
 use ordo_engine::SubmitError;
-use ordo_engine::executors::{Handed, Leaving, ListedExecutor, NotThere, Polled};
+use ordo_engine::executors::{Handed, HostError, Leaving, ListedExecutor, NotThere, Polled, WorkRequest};
 use ordo_model::executor::{ExecutorRefusal, Offer, Presence};
 use ordo_model::limits::{HEARTBEAT, LEASE, POLL_MAX, REPORTS_MAX};
 use ordo_model::{FencingToken, Millis, RunId};
+use ordo_store::Fault;
 use uuid::Uuid;
 
 use crate::app::{App, Signed};
@@ -54,6 +55,14 @@ impl Name for ExecutorId {
 
 pub(crate) fn not_there(error: NotThere) -> Problem {
     Problem::new(Code::ExecutorNotFound, error.to_string())
+}
+
+/// Only who is known not to be there is told so: it registers again, and drops what it has.
+pub(crate) fn not_hosted(error: HostError) -> Problem {
+    match error {
+        HostError::NotThere(error) => not_there(error),
+        HostError::Store(fault) => Fault::clone(&fault).into(),
+    }
 }
 
 pub(crate) async fn register(
@@ -94,7 +103,7 @@ pub(crate) async fn heartbeat(
         return Err(Problem::field(Code::InvalidBody, "runs", format!("names more than {BEAT_RUNS_MAX} runs")));
     }
     let runs: Vec<(RunId, FencingToken)> = runs.into_iter().map(|held| (held.run_id, held.token)).collect();
-    let beat = app.engine.heartbeat(caller.speaker(), id, &runs).await.map_err(not_there)?;
+    let beat = app.engine.heartbeat(caller.speaker(), id, &runs).await.map_err(not_hosted)?;
     Ok(Json(HeartbeatAnswer { cancel: beat.cancel, lost: beat.lost, drain: beat.drain }).into_response())
 }
 
@@ -124,26 +133,28 @@ pub(crate) async fn poll(
     peer: Option<Extension<Peer>>,
     body: Body,
 ) -> Result<Response, Problem> {
-    let Poll { max, wait_ms } = body.parse_or_default()?;
+    let Poll { max, wait_ms, confirm } = body.parse_or_default()?;
     let max = max.unwrap_or(POLL_DEFAULT);
     if !(1..=POLL_MAX).contains(&max) {
         return Err(Problem::field(Code::InvalidBody, "max", format!("must be between 1 and {POLL_MAX}")));
     }
+    let request = WorkRequest { max, wait: Millis::from_ms(wait_ms), confirms: confirm };
     let closing = peer.map(|Extension(peer)| peer.closing).unwrap_or_default();
     let pass = app.streams.open(&app.engine, &caller, closing, Counting::Free)?;
     let polled = tokio::select! {
         // Nothing is taken once the server goes down, or the token has ended: what is taken must be handed out.
         biased;
         () = pass.over() => Ok(Polled::default()),
-        polled = app.engine.poll(caller.speaker(), id, max, Millis::from_ms(wait_ms)) => polled,
+        polled = app.engine.poll(caller.speaker(), id, request) => polled,
     };
-    let Polled { handed, drain } = polled.map_err(not_there)?;
-    Ok(Json(Assignments { runs: handed.into_iter().map(assignment).collect(), drain }).into_response())
+    let Polled { handed, cancel, confirm, drain } = polled.map_err(not_hosted)?;
+    let runs = handed.into_iter().map(assignment).collect();
+    Ok(Json(Assignments { runs, cancel, confirm, drain }).into_response())
 }
 
 /// `POST /v1/executors/{id}/drain`: somebody else asks it to go.
 pub(crate) async fn drain(Signed(app): Signed, Named(ExecutorId(id)): Named<ExecutorId>) -> Result<Response, Problem> {
-    let running = app.engine.drain_executor(id).await.map_err(not_there)?;
+    let running = app.engine.drain_executor(id).await.map_err(not_hosted)?;
     Ok((StatusCode::ACCEPTED, Json(ExecutorLeaving { state: LeavingState::Draining, running })).into_response())
 }
 
@@ -152,7 +163,7 @@ pub(crate) async fn leave(
     Extension(caller): Extension<Caller>,
     Named(ExecutorId(id)): Named<ExecutorId>,
 ) -> Result<Response, Problem> {
-    let leaving = match app.engine.leave(caller.speaker(), id).await.map_err(not_there)? {
+    let leaving = match app.engine.leave(caller.speaker(), id).await.map_err(not_hosted)? {
         Leaving::Left => ExecutorLeaving { state: LeavingState::Left, running: 0 },
         Leaving::Draining { running } => ExecutorLeaving { state: LeavingState::Draining, running },
     };

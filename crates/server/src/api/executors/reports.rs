@@ -30,11 +30,25 @@ pub(crate) async fn report(
     Extension(caller): Extension<Caller>,
     body: Body,
 ) -> Result<Response, Problem> {
-    let Reports { reports } = body.parse()?;
+    let Reports { reports, chunks } = body.parse()?;
     check_count("reports", reports.len())?;
+    check_count("chunks", chunks.len())?;
     let ids: Vec<RunId> = reports.iter().map(|report| report.run_id).collect();
-    let answers = app.engine.report(caller.speaker(), reports.into_iter().map(remote).collect()).await;
+    let (lines, reports) = (log_chunks(&app, chunks), reports.into_iter().map(remote).collect());
+    let answers = app.engine.report_with_logs(caller.speaker(), lines, reports).await;
     Ok(results(ids, answers))
+}
+
+fn log_chunks(app: &App, chunks: Vec<ordo_api::reports::LogChunk>) -> Vec<RemoteLogChunk> {
+    let now = app.now();
+    let line = |line: NewLogLine| RemoteLine { at: line.at.unwrap_or(now), stream: line.stream, text: line.text };
+    let chunk = |chunk: ordo_api::reports::LogChunk| RemoteLogChunk {
+        run_id: chunk.run_id,
+        token: chunk.token,
+        seq: chunk.seq,
+        lines: chunk.lines.into_iter().map(line).collect(),
+    };
+    chunks.into_iter().map(chunk).collect()
 }
 
 pub(crate) async fn logs(
@@ -45,15 +59,7 @@ pub(crate) async fn logs(
     let LogChunks { chunks } = body.parse()?;
     check_count("chunks", chunks.len())?;
     let ids: Vec<RunId> = chunks.iter().map(|chunk| chunk.run_id).collect();
-    let now = app.now();
-    let line = |line: NewLogLine| RemoteLine { at: line.at.unwrap_or(now), stream: line.stream, text: line.text };
-    let chunk = |chunk: ordo_api::reports::LogChunk| RemoteLogChunk {
-        run_id: chunk.run_id,
-        token: chunk.token,
-        seq: chunk.seq,
-        lines: chunk.lines.into_iter().map(line).collect(),
-    };
-    let answers = app.engine.store_logs(caller.speaker(), chunks.into_iter().map(chunk).collect()).await;
+    let answers = app.engine.store_logs(caller.speaker(), log_chunks(&app, chunks)).await;
     Ok(results(ids, answers))
 }
 

@@ -121,7 +121,7 @@ pub(crate) async fn update(
         condition.check(job.revision)?;
         check_change(&app, &job, &patch).await?;
         // The tool judged this revision; should the job move on meanwhile, it is asked again.
-        let command = Command::Update { patch: patch.clone(), if_revision: Some(job.revision) };
+        let command = Command::Update { patch: patch.clone(), if_revision: Some(job.revision), if_followed: None };
         match app.engine.submit(id, command).await {
             Ok(accepted) => return Ok(answer(&app, StatusCode::OK, &accepted.job)),
             Err(SubmitError::Refused(Refusal::RevisionMoved { .. })) => {}

@@ -45,7 +45,7 @@ async fn shown(app: &App, mut runs: Vec<Run>) -> Result<Vec<Run>, Problem> {
         if let RunStatus::Pending { waiting_for, .. } = &mut run.status
             && let Some(job) = jobs.get(&run.job_id)
         {
-            *waiting_for = app.engine.waits_for(job, run.id);
+            *waiting_for = app.engine.waits_for(job, run.id).map(|cause| cause.to_string());
         }
     }
     Ok(runs)

@@ -53,14 +53,24 @@ pub(crate) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    idempotency::refuse(&headers)?;
+    Ok((StatusCode::CREATED, Json(add(&app, &caller, &headers, &body).await?)).into_response())
+}
+
+/// The one view that holds the signing secret.
+pub(crate) async fn add(
+    app: &App,
+    caller: &Caller,
+    headers: &HeaderMap,
+    body: &Body,
+) -> Result<SubscriptionView, Problem> {
+    idempotency::refuse(headers)?;
     let (terms, given) = body.parse::<NewSubscription>()?.split();
     let id = new_id();
-    refuse_too_many(&app).await?;
-    let made = secret::keep(&app, id, 1, given).await?;
+    refuse_too_many(app).await?;
+    let made = secret::keep(app, id, 1, given).await?;
     let command = SubscriptionCommand::Add { terms, secret: made.name };
-    let kept = order(&app, id, command).await?;
-    Ok((StatusCode::CREATED, Json(view(&caller, &kept).with_secret(made.value))).into_response())
+    let kept = order(app, id, command).await?;
+    Ok(view(caller, &kept).with_secret(made.value))
 }
 
 /// Each event is held against all of them.
@@ -90,18 +100,21 @@ pub(crate) async fn remove(Signed(app): Signed, Named(id): Named<SubscriptionId>
 
 /// Sends one message now and says how it went; nothing is tried again.
 pub(crate) async fn test(State(app): State<App>, Named(id): Named<SubscriptionId>) -> Result<Response, Problem> {
-    let kept = find(&app, id.0).await?;
+    Ok(Json(try_out(&app, id.0).await?).into_response())
+}
+
+pub(crate) async fn try_out(app: &App, id: Uuid) -> Result<SubscriptionTest, Problem> {
+    let kept = find(app, id).await?;
     let Some(directory) = &app.adapters.directory else {
         return Err(Problem::new(Code::NotReady, "this node sends no webhooks"));
     };
-    let answer = match directory.sender(kept.id, kept.value).test(new_id()).await {
+    Ok(match directory.sender(kept.id, kept.value).test(new_id()).await {
         Ok(status) => SubscriptionTest { delivered: true, status: Some(status), error: None },
         Err(error) => SubscriptionTest { delivered: false, status: None, error: Some(error.text) },
-    };
-    Ok(Json(answer).into_response())
+    })
 }
 
-async fn find(app: &App, id: Uuid) -> Result<Versioned<Subscription>, Problem> {
+pub(crate) async fn find(app: &App, id: Uuid) -> Result<Versioned<Subscription>, Problem> {
     let found = app.engine.queries().object::<Subscription>(id).await?;
     found.ok_or_else(|| Problem::new(Code::SubscriptionNotFound, format!("there is no subscription {id}")))
 }

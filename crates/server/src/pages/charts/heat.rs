@@ -11,6 +11,10 @@ use crate::pages::layout::moment::Times;
 /// How many days are shown.
 const DAYS: i64 = 7;
 
+/// How tall a cell is, and the least that one part of it is.
+const TALL: f64 = 14.0;
+const LEAST: f64 = 2.0;
+
 #[derive(Debug, Clone)]
 pub(crate) struct HeatRow {
     pub(crate) day: String,
@@ -55,21 +59,50 @@ fn row(day: Date, cells: &BTreeMap<(Date, i8), Cell>) -> HeatRow {
     HeatRow { day: day.strftime("%a %d").to_string(), cells: html.raw("</svg>") }
 }
 
+/// A cell is filled from below: failed runs red, then completed ones, then the rest, each by its share.
 fn draw(cell: Cell, hour: i8, day: Date) -> String {
     let x = i32::from(hour) * 20 + 1;
-    let square =
-        |class: &str| format!("<g><rect class=\"{class}\" x=\"{x}\" y=\"1\" width=\"18\" height=\"14\" rx=\"3\"/>");
-    let mark = format!("<rect class=\"bite\" x=\"{}\" y=\"6\" width=\"10\" height=\"4\" rx=\"2\"/>", x + 4);
-    let title = format!(
-        "<title>{day} {hour:02}:00: {} completed, {} failed, {} other</title></g>",
-        cell.good, cell.failed, cell.other
-    );
-    let shown = match cell {
-        Cell { good: 0, failed: 0, other: 0 } => square("empty"),
-        Cell { failed: 0, good: 0, .. } => square("other"),
-        Cell { failed: 0, good, .. } => square(if good < 4 { "good some" } else { "good" }),
-        Cell { failed, good, .. } if failed * 4 < good => square("mixed") + &mark,
-        Cell { .. } => square("bad") + &mark,
+    let total = cell.good + cell.failed + cell.other;
+    let title = match total {
+        0 => format!("<title>{day} {hour:02}:00: no runs</title></g>"),
+        _ => format!(
+            "<title>{day} {hour:02}:00: {} completed, {} failed, {} skipped or cancelled</title></g>",
+            cell.good, cell.failed, cell.other
+        ),
     };
-    shown + &title
+    let mut drawn = format!("<g><rect class=\"empty\" x=\"{x}\" y=\"1\" width=\"18\" height=\"{TALL}\"/>");
+    let mut bottom = 1.0 + TALL;
+    for (class, height) in shares(cell) {
+        bottom -= height;
+        drawn.push_str(&format!(
+            "<rect class=\"{class}\" x=\"{x}\" y=\"{bottom:.1}\" width=\"18\" height=\"{height:.1}\"/>"
+        ));
+    }
+    drawn + &title
+}
+
+/// How tall each part of a cell is. Whatever happened is seen, however small its share.
+fn shares(cell: Cell) -> Vec<(&'static str, f64)> {
+    let parts = [("bad", cell.failed), ("good", cell.good), ("other", cell.other)];
+    let parts: Vec<(&str, u32)> = parts.into_iter().filter(|(_, count)| *count > 0).collect();
+    let total: f64 = parts.iter().map(|(_, count)| f64::from(*count)).sum();
+    let room = TALL - LEAST * parts.len() as f64;
+    parts.into_iter().map(|(class, count)| (class, LEAST + room * f64::from(count) / total)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_shows_shares_and_a_single_failure_is_seen() {
+        let cell = |good, failed, other| Cell { good, failed, other };
+        assert_eq!(shares(cell(0, 0, 0)), []);
+        assert_eq!(shares(cell(3, 0, 0)), [("good", TALL)]);
+        assert_eq!(shares(cell(0, 2, 0)), [("bad", TALL)]);
+        let half = shares(cell(5, 5, 0));
+        assert_eq!((half[0].1, half[1].1), (TALL / 2.0, TALL / 2.0));
+        let one = shares(cell(999, 1, 0));
+        assert!(one[0].0 == "bad" && one[0].1 >= LEAST && one[0].1 < 3.0, "{one:?}");
+    }
 }

@@ -129,9 +129,10 @@ fn describe(event: &IncidentEvent) -> (&'static str, String) {
         IncidentEvent::Linked { link: Link::Job { id }, .. } => ("quiet", format!("linked to job {id}")),
         IncidentEvent::Linked { link: Link::Run { id }, .. } => ("quiet", format!("linked to run {id}")),
         IncidentEvent::Escalated { notify, .. } => ("failed", format!("escalated to {notify}")),
-        IncidentEvent::Remembered { .. } | IncidentEvent::ClockStepped { .. } | IncidentEvent::Published { .. } => {
-            ("quiet", String::new())
-        }
+        IncidentEvent::Retitled { .. }
+        | IncidentEvent::Remembered { .. }
+        | IncidentEvent::ClockStepped { .. }
+        | IncidentEvent::Published { .. } => ("quiet", String::new()),
     }
 }
 

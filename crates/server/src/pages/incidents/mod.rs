@@ -23,15 +23,16 @@ const ABOUT: ListIntro = ListIntro {
     section: NavSection::Incidents,
     heading: "Incidents",
     icon: "incidents",
-    about: "An incident is something people work on until it is resolved. A failing job can open one by itself.",
+    about: "An incident is something people work on until it is resolved. A job that fails can open one by itself.",
     commands: &[
-        ("Open one by hand", "ordo incident start \"Payments are slow\" --severity high"),
+        ("Start one by hand", "ordo incident start \"Payments are slow\" --severity high"),
         (
-            "Let a job open one after two failures",
-            "ordo job update nightly-report --on-failure '{\"incident\": {\"severity\": \"high\", \"after\": 2}}'",
+            "Have a job open one after two failures",
+            "ordo job add nightly-report --cron '0 2 * * *' --on-failure-incident high --on-failure-after 2 -- ./report.sh",
         ),
     ],
     heads: &["Incident", "Severity", "Status", "Assignee", "Started", "Changed"],
+    create: None,
 };
 
 pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {

@@ -50,7 +50,12 @@ pub(crate) async fn resume(ctx: PageContext, Named(id): Named<JobId>, Form(field
 
 pub(crate) async fn cancel(ctx: PageContext, Named(id): Named<JobId>, Form(fields): FormFields) -> Response {
     let reason = field(&fields, "reason").map(str::to_owned);
-    let done = order(&ctx, id, Command::Cancel { reason }, "Cancelled").await;
+    let done = match field(&fields, "confirmed") {
+        Some(_) => order(&ctx, id, Command::Cancel { reason }, "Cancelled").await,
+        None => {
+            Err(Problem::field(ordo_api::Code::InvalidBody, "confirmed", "confirm that the job is to end for good"))
+        }
+    };
     back(&ctx, &fields, id, done)
 }
 

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use ordo_api::jobs::{NewJob, sentence};
 use ordo_engine::clock::new_id;
+use ordo_engine::job_list::{JobFilter, JobQuery};
 use ordo_model::JobId;
 use ordo_model::job::{Command, Definition, Job};
 use serde_json::{Map, Value};
@@ -20,10 +21,11 @@ use crate::pages::jobs::actions::field;
 use crate::pages::jobs::equivalents;
 use crate::pages::jobs::fields::JobForm;
 use crate::pages::jobs::job::{FireRow, preview_rows};
+use crate::pages::jobs::more_fields::{AlertFields, MoreFields};
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::moment::zone_of;
-use crate::pages::layout::shell::{NavSection, PageShell};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 
 #[derive(Template)]
 #[template(path = "job_form.html")]
@@ -40,9 +42,19 @@ struct FormPage {
     my_zone: String,
     errors: Vec<(&'static str, String)>,
     preview: FormPreview,
+    escalations: Vec<String>,
 }
 
 impl FormPage {
+    /// (name of the fields, the question, what was chosen)
+    fn alerts(&self) -> [(&'static str, &'static str, &AlertFields); 2] {
+        let more = &self.fields.more;
+        [
+            ("failure", "When a run has failed for good", &more.on_failure),
+            ("missed", "When a run did not happen in time", &more.on_missed),
+        ]
+    }
+
     /// How an executor is chosen, by name and in words.
     fn routings(&self) -> &'static [(&'static str, &'static str)] {
         &[
@@ -124,9 +136,34 @@ impl FormPreview {
 
 /// The job that is meant, checked as it will be when it is made.
 async fn definition(ctx: &PageContext, fields: &JobForm) -> Result<Definition, Problem> {
+    let fields = with_ids(ctx, fields).await?;
     let NewJob { definition, .. } = jobs::read(fields.to_json(ctx.preferences.zone_name())?)?;
     tool_check::check(&ctx.app.engine, &definition, &definition.tool_input).await?;
     Ok(definition.prepared(ctx.now)?)
+}
+
+/// The same with the ids of the jobs before it in its chain, which people name by their labels.
+async fn with_ids(ctx: &PageContext, fields: &JobForm) -> Result<JobForm, Problem> {
+    let mut ids = Vec::new();
+    for name in fields.more.named_before() {
+        ids.push(match name.parse::<JobId>() {
+            Ok(id) => id.to_string(),
+            Err(_) => id_of(ctx, name).await?,
+        });
+    }
+    let more = MoreFields { after_jobs: ids.join("\n"), ..fields.more.clone() };
+    Ok(JobForm { more, ..fields.clone() })
+}
+
+async fn id_of(ctx: &PageContext, label: &str) -> Result<String, Problem> {
+    let filter = JobFilter { label: Some(label.to_owned()), ..JobFilter::default() };
+    let found = queries(ctx).jobs(&JobQuery { filter, limit: 2, ..JobQuery::default() }).await?.items;
+    let wrong = |message: String| Problem::field(ordo_api::Code::InvalidJob, "after_jobs", message);
+    match found.as_slice() {
+        [job] => Ok(job.id.to_string()),
+        [] => Err(wrong(format!("there is no job {label:?}"))),
+        [_, _, ..] => Err(wrong(format!("several jobs are called {label:?}: write the id"))),
+    }
 }
 
 /// The same with a label and an action that are surely right.
@@ -167,6 +204,7 @@ async fn page(
         zones: ordo_model::zones::current().names().collect(),
         my_zone: ctx.preferences.zone_name().to_owned(),
         preview: FormPreview::of(ctx, &fields).await,
+        escalations: ctx.app.engine.escalations().keys().cloned().collect(),
         shell,
         fields,
         errors,
@@ -208,6 +246,7 @@ pub(crate) async fn create(ctx: PageContext, Form(pairs): Form<Vec<(String, Stri
 }
 
 async fn created(ctx: &PageContext, fields: &JobForm) -> Result<std::sync::Arc<Job>, Problem> {
+    let fields = with_ids(ctx, fields).await?;
     let job: NewJob = jobs::read(fields.to_json(ctx.preferences.zone_name())?)?;
     let command = jobs::command(&ctx.app.engine, NewJob { held: fields.held, ..job }).await?;
     Ok(ctx.app.engine.submit(JobId(new_id()), command).await?.job)
@@ -257,7 +296,7 @@ pub(crate) async fn change(
 async fn changed(ctx: &PageContext, job: &Job, fields: &JobForm, revision: Option<u64>) -> Result<(), Problem> {
     let zone = ctx.preferences.zone_name();
     let before = JobForm::of(&job.definition, &ctx.times(), zone).to_json(zone)?;
-    let mut patch = difference(&before, fields.to_json(zone)?);
+    let mut patch = difference(&before, with_ids(ctx, fields).await?.to_json(zone)?);
     if let Some(trigger) = patch.get_mut("trigger") {
         keep_windows(&job.definition, trigger);
     }
@@ -266,7 +305,7 @@ async fn changed(ctx: &PageContext, job: &Job, fields: &JobForm, revision: Optio
     }
     let definition = job.definition.patched(&patch)?;
     tool_check::check(&ctx.app.engine, &definition, &definition.tool_input).await?;
-    ctx.app.engine.submit(job.id, Command::Update { patch, if_revision: revision }).await?;
+    ctx.app.engine.submit(job.id, Command::Update { patch, if_revision: revision, if_followed: None }).await?;
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::http::problem::Problem;
 use crate::pages::jobs::actions::wall_time;
+use crate::pages::jobs::more_fields::{self, MoreFields};
 use crate::pages::layout::moment::Times;
 
 /// Everything as text, as a form has it.
@@ -48,6 +49,8 @@ pub(crate) struct JobForm {
     pub(crate) retain_age: String,
     pub(crate) idempotent: bool,
     pub(crate) held: bool,
+    /// Alerts, chains and limits.
+    pub(crate) more: MoreFields,
 }
 
 impl JobForm {
@@ -85,6 +88,7 @@ impl JobForm {
             retain_age: "30d".into(),
             idempotent: false,
             held: false,
+            more: MoreFields::blank(),
         }
     }
 
@@ -124,6 +128,7 @@ impl JobForm {
             retain_age: line("retain_age"),
             idempotent: !line("idempotent").is_empty(),
             held: !line("held").is_empty(),
+            more: MoreFields::read(pairs),
         }
     }
 
@@ -143,6 +148,7 @@ impl JobForm {
             retain_runs: definition.retention.runs.to_string(),
             retain_age: definition.retention.age.to_string(),
             idempotent: definition.idempotent,
+            more: MoreFields::of(definition),
             ..JobForm::blank(zone)
         };
         fields.misfire = match definition.misfire {
@@ -237,6 +243,7 @@ impl JobForm {
         }
         put("idempotent", json!(self.idempotent));
         put("retention", json!({ "runs": number(&self.retain_runs, "retain_runs")?, "age": self.retain_age }));
+        self.more.put_into(&mut job)?;
         Ok(job)
     }
 
@@ -330,7 +337,7 @@ impl JobForm {
             "retention.age" => "retain_age",
             other if other.starts_with("trigger") || other == "at" => of_trigger(),
             other if other.starts_with("tool_input") => of_action(),
-            _ => "",
+            other => more_fields::field_of(other).unwrap_or_default(),
         }
     }
 }
@@ -339,11 +346,11 @@ fn routing_name(routing: Routing) -> String {
     serde_json::to_value(routing).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn number(text: &str, field: &str) -> Result<u64, Problem> {
+pub(super) fn number(text: &str, field: &str) -> Result<u64, Problem> {
     text.parse().map_err(|_| wrong(field, "must be a whole number"))
 }
 
-fn wrong(field: &str, message: &str) -> Problem {
+pub(super) fn wrong(field: &str, message: &str) -> Problem {
     let errors = vec![FieldError { field: field.to_owned(), message: message.to_owned() }];
     Problem { code: Code::InvalidJob, detail: message.to_owned(), errors }
 }

@@ -5,7 +5,7 @@ use axum::response::Response;
 use ordo_api::jobs::sentence;
 use ordo_engine::run_list::RunFilter;
 use ordo_model::JobId;
-use ordo_model::job::{Job, JobState, Phase, Run};
+use ordo_model::job::{Job, JobState, Phase, Run, Trigger};
 
 use crate::api::jobs::find;
 use crate::http::path::Named;
@@ -50,9 +50,13 @@ struct JobPage {
     duration: Scatter,
     lateness: Scatter,
     heat: Vec<HeatRow>,
+    heat_span: String,
+    runs_read: usize,
     runs: Vec<RunRow>,
     has_more_runs: bool,
     fires: Vec<FireRow>,
+    /// Why it does not fire by itself, if it does not.
+    fires_note: Option<String>,
     zone: Option<String>,
     policies: Vec<Policy>,
     chain: Option<Chain>,
@@ -83,7 +87,8 @@ pub(crate) struct FireRow {
 pub(crate) async fn show(ctx: PageContext, Named(id): Named<JobId>) -> Result<Response, Problem> {
     let job = find(&ctx.app, id).await?;
     let filter = RunFilter { job_id: Some(id), ..RunFilter::default() };
-    let runs = queries(&ctx).runs(&filter, None, RUNS_READ).await?.items;
+    let page = queries(&ctx).runs(&filter, None, RUNS_READ).await?;
+    let (runs, has_older) = (page.items, page.next.is_some());
     let times = ctx.times().of_job(&job);
     let state = job.state();
     let run_href = |run: &Run| ctx.link(&format!("/runs/{}", run.id));
@@ -111,7 +116,10 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<JobId>) -> Result<Re
         heat: heat::rows(&runs, &times),
         runs: runs.iter().take(RUNS_SHOWN).map(|run| row(&ctx, &job, run, &times)).collect(),
         has_more_runs: runs.len() > RUNS_SHOWN,
+        heat_span: heat_span(&runs, has_older, &times),
+        runs_read: runs.len(),
         fires: fires(&ctx, &job),
+        fires_note: fires_note(&job),
         zone: zone_of(&definition.trigger).map(str::to_owned),
         policies: policies::of(&job, ctx.now),
         chain: chain::read(&ctx, &job).await?,
@@ -164,12 +172,40 @@ fn success(runs: &[Run]) -> Option<String> {
     })
 }
 
+/// A paused job shows when it would fire.
 fn fires(ctx: &PageContext, job: &Job) -> Vec<FireRow> {
     let Some(schedule) = job.definition.trigger.schedule() else { return Vec::new() };
-    if job.next_tick_at().is_none() {
-        return Vec::new();
+    match job.state() {
+        JobState::Active | JobState::Paused | JobState::Held => preview_rows(ctx, schedule, job.id.0),
+        JobState::Finished | JobState::Cancelled => Vec::new(),
     }
-    preview_rows(ctx, schedule, job.id.0)
+}
+
+fn fires_note(job: &Job) -> Option<String> {
+    let is_scheduled = job.definition.trigger.schedule().is_some();
+    match job.state() {
+        JobState::Paused if is_scheduled => Some("Paused. If it is resumed, it fires at:".to_owned()),
+        JobState::Held if is_scheduled => Some("Held. Once it is resumed, it fires at:".to_owned()),
+        JobState::Paused | JobState::Held => Some("It does not run until it is resumed.".to_owned()),
+        JobState::Finished => Some("Its schedule has come to its end.".to_owned()),
+        JobState::Cancelled => Some("It is cancelled and does not run any more.".to_owned()),
+        JobState::Active => (!is_scheduled).then(|| match &job.definition.trigger {
+            Trigger::Webhook { hook } => format!("It runs whenever the hook {hook} is called."),
+            Trigger::Manual | Trigger::Scheduled(_) if job.definition.after.is_some() => {
+                "It runs after the jobs before it in its chain.".to_owned()
+            }
+            Trigger::Manual | Trigger::Scheduled(_) => "It runs only when somebody triggers it.".to_owned(),
+        }),
+    }
+}
+
+/// What the picture of outcomes covers.
+fn heat_span(runs: &[Run], has_older: bool, times: &Times) -> String {
+    let week = times.now.minus(ordo_model::Millis::from_days(7));
+    match runs.last().filter(|oldest| has_older && oldest.fired_at > week) {
+        Some(oldest) => format!("last {} runs, since {}", runs.len(), times.absolute(oldest.fired_at)),
+        None => "last 7 days".to_owned(),
+    }
 }
 
 /// The next fires of a schedule, as a job has it or as somebody is typing it.

@@ -8,6 +8,7 @@ pub(crate) mod equivalents;
 pub(crate) mod fields;
 pub(crate) mod history;
 pub(crate) mod job;
+pub(crate) mod more_fields;
 pub(crate) mod policies;
 pub(crate) mod row;
 

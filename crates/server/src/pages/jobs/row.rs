@@ -56,7 +56,7 @@ impl JobRow {
             state: (state != JobState::Active).then(|| Badge::of_state(state)),
             paused_reason,
             next: job.next_tick_at().map(|at| times.relative(at)),
-            last: last.map(|last| (Badge::named(&last.status), times.relative(last.at))),
+            last: last.map(|last| (Badge::named(&last.status), times.ago(last.at))),
             failures_in_row: job.history.failures_in_row,
             beats,
             can_pause: state == JobState::Active,

@@ -12,6 +12,7 @@ use crate::pages::layout::answer;
 use crate::pages::layout::context::{FLASH, PageContext};
 use crate::pages::layout::login;
 use crate::pages::layout::shell::{NavSection, PageShell};
+use crate::pages::runs::outcome::Counted;
 
 pub(crate) async fn around<F: Future<Output = Response>>(
     app: &App,
@@ -58,7 +59,7 @@ fn problem_page(ctx: &PageContext, problem: Problem, is_login: bool) -> Option<R
         return login::ask(ctx, status, is_login.then_some(problem.detail)).ok();
     }
     let title = problem.code.title();
-    let shell = PageShell::around(ctx, NavSection::Elsewhere, title.to_owned(), 0);
+    let shell = PageShell::around(ctx, NavSection::Elsewhere, title.to_owned(), Counted::exactly(0));
     let code = problem.code.text();
     answer::page(status, &ProblemPage { shell, status: status.as_u16(), title, problem, code }).ok()
 }

@@ -14,6 +14,13 @@ pub(crate) struct ListRow {
     pub(crate) cells: Vec<Html>,
 }
 
+impl ListRow {
+    /// Each cell with the head of its column, which stands before it where there is no room for columns.
+    fn labelled<'a>(&'a self, heads: &'a [&'static str]) -> impl Iterator<Item = (&'static str, &'a Html)> {
+        heads.iter().copied().zip(&self.cells)
+    }
+}
+
 /// What a list is called and is for, and the exact commands to get started.
 pub(crate) struct ListIntro {
     pub(crate) section: NavSection,
@@ -22,6 +29,8 @@ pub(crate) struct ListIntro {
     pub(crate) about: &'static str,
     pub(crate) commands: &'static [(&'static str, &'static str)],
     pub(crate) heads: &'static [&'static str],
+    /// What makes one, and where.
+    pub(crate) create: Option<(&'static str, &'static str)>,
 }
 
 #[derive(Template)]
@@ -33,6 +42,7 @@ struct ListingPage {
     about: &'static str,
     commands: &'static [(&'static str, &'static str)],
     heads: &'static [&'static str],
+    create: Option<(&'static str, String)>,
     chips: Vec<(&'static str, String, bool)>,
     extra: Html,
     rows: Vec<ListRow>,
@@ -58,6 +68,7 @@ pub(crate) async fn page(ctx: &PageContext, about: &ListIntro, shown: ListConten
         about: about.about,
         commands: about.commands,
         heads: about.heads,
+        create: about.create.filter(|_| ctx.may_see(about.section)).map(|(words, path)| (words, ctx.link(path))),
         chips,
         extra,
         rows,

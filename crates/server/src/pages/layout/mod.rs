@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod assets;
+pub(crate) mod caches;
 pub(crate) mod context;
 pub(crate) mod frame;
 pub(crate) mod html;

@@ -35,6 +35,11 @@ impl Times {
         self.time(at, "rel", &relative(at.ms() - self.now.ms()))
     }
 
+    /// The same for what has happened: never in the future, whatever a clock elsewhere says.
+    pub(crate) fn ago(&self, at: Timestamp) -> Html {
+        self.time(at, "ago", &relative((at.ms() - self.now.ms()).min(0)))
+    }
+
     /// The exact time; the relative one on hover.
     pub(crate) fn exact(&self, at: Timestamp) -> Html {
         let exact = self.absolute(at);
@@ -151,6 +156,8 @@ mod tests {
         assert_eq!(times.absolute(at), "2026-11-15 22:41:05 CET");
         let shown = times.relative(at).to_string();
         assert!(shown.contains("22:41:05 CET · 2026-11-15 21:41:05 UTC") && shown.contains(">now<"), "{shown}");
+        let a_moment_later = times.ago(at.plus(ordo_model::Millis::from_secs(2))).to_string();
+        assert!(a_moment_later.contains(">now<"), "{a_moment_later}");
         assert_eq!(Times::new(at, "No/Where", false).absolute(at), "2026-11-15 21:41:05 UTC");
     }
 }

@@ -8,6 +8,7 @@ use crate::pages::layout::assets;
 use crate::pages::layout::context::preferences::{THEMES, ZONES};
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::trouble;
+use crate::pages::runs::outcome::Counted;
 
 /// A page in the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +22,14 @@ pub(crate) enum NavSection {
     Executors,
     Nodes,
     Notifications,
+    Subscriptions,
+    Secrets,
     Tokens,
     /// Not in the navigation.
     Elsewhere,
 }
 
-const SECTIONS: [(NavSection, &str, &str, &str); 10] = [
+const SECTIONS: [(NavSection, &str, &str, &str); 12] = [
     (NavSection::Home, "/", "Home", "home"),
     (NavSection::Jobs, "/jobs", "Jobs", "jobs"),
     (NavSection::Runs, "/runs", "Runs", "runs"),
@@ -36,6 +39,8 @@ const SECTIONS: [(NavSection, &str, &str, &str); 10] = [
     (NavSection::Executors, "/executors", "Executors", "executors"),
     (NavSection::Nodes, "/nodes", "Nodes", "nodes"),
     (NavSection::Notifications, "/notifications", "Notifications", "dead"),
+    (NavSection::Subscriptions, "/subscriptions", "Subscriptions", "link"),
+    (NavSection::Secrets, "/secrets", "Secrets", "held"),
     (NavSection::Tokens, "/tokens", "Tokens", "tokens"),
 ];
 
@@ -45,7 +50,7 @@ pub(crate) struct NavItem {
     pub(crate) label: &'static str,
     pub(crate) icon: &'static str,
     pub(crate) is_current: bool,
-    pub(crate) badge: Option<usize>,
+    pub(crate) badge: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -71,7 +76,7 @@ pub(crate) struct PageShell {
     pub(crate) here: String,
     pub(crate) node: String,
     /// How many jobs are failing now.
-    pub(crate) trouble: usize,
+    pub(crate) trouble: Counted,
     pub(crate) now: Timestamp,
 }
 
@@ -86,7 +91,7 @@ impl PageShell {
     }
 
     /// Without asking the store: also for pages that say it does not answer.
-    pub(crate) fn around(ctx: &PageContext, section: NavSection, title: String, trouble: usize) -> PageShell {
+    pub(crate) fn around(ctx: &PageContext, section: NavSection, title: String, trouble: Counted) -> PageShell {
         let zone = ctx.preferences.zone_name().to_owned();
         PageShell {
             base: ctx.app.base_path.to_string(),
@@ -118,26 +123,28 @@ impl PageShell {
     }
 
     pub(crate) fn favicon(&self) -> String {
-        self.asset(if self.trouble > 0 { "favicon-trouble.svg" } else { "favicon.svg" })
+        self.asset(if self.trouble.count > 0 { "favicon-trouble.svg" } else { "favicon.svg" })
     }
 
     /// Trouble comes first: it is what a row of tabs still shows.
     pub(crate) fn full_title(&self) -> String {
-        match self.trouble {
+        match self.trouble.count {
             0 => format!("{} · Ordo", self.title),
-            count => format!("({count}) {} · Ordo", self.title),
+            _ => format!("({}) {} · Ordo", self.trouble.short(), self.title),
         }
     }
 }
 
-fn nav(ctx: &PageContext, section: NavSection, trouble: usize) -> Vec<NavItem> {
-    let shown = SECTIONS.iter().filter(|(one, ..)| *one != NavSection::Tokens || ctx.viewer.may_admin);
+fn nav(ctx: &PageContext, section: NavSection, trouble: Counted) -> Vec<NavItem> {
+    let shown = SECTIONS
+        .iter()
+        .filter(|(one, ..)| ctx.viewer.may_admin || !matches!(one, NavSection::Tokens | NavSection::Secrets));
     let item = |(one, path, label, icon): &(NavSection, &str, &'static str, &'static str)| NavItem {
         href: ctx.link(path),
         label,
         icon,
         is_current: *one == section,
-        badge: (*one == NavSection::Home && trouble > 0).then_some(trouble),
+        badge: (*one == NavSection::Home && trouble.count > 0).then(|| trouble.short()),
     };
     shown.map(item).collect()
 }

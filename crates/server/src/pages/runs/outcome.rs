@@ -76,9 +76,9 @@ pub(crate) fn cause(run: &Run) -> &'static str {
         Cause::Schedule { .. } => "schedule",
         Cause::Manual => "by hand",
         Cause::Backfill { .. } => "backfill",
-        Cause::Retry { .. } => "retry",
+        Cause::Retry { .. } => "repeats run",
         Cause::Webhook { .. } => "webhook",
-        Cause::After { .. } => "after",
+        Cause::After { .. } => "after run",
     }
 }
 
@@ -104,6 +104,40 @@ pub(crate) fn shortened(text: &str, chars: usize) -> String {
         short.push('…');
     }
     short
+}
+
+/// A number of things that was counted to the end, or up to a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) count: usize,
+    pub(crate) is_exact: bool,
+}
+
+impl Counted {
+    pub(crate) const fn exactly(count: usize) -> Counted {
+        Counted { count, is_exact: true }
+    }
+
+    /// Of what was counted up to one more than `bound`.
+    pub(crate) fn up_to(bound: usize, found: usize) -> Counted {
+        Counted { count: found.min(bound), is_exact: found <= bound }
+    }
+
+    /// `1,234`, `at least 1,000`
+    pub(crate) fn words(self) -> String {
+        if self.is_exact { grouped(self.count) } else { format!("at least {}", grouped(self.count)) }
+    }
+
+    /// `1,234`, `1,000+`
+    pub(crate) fn short(self) -> String {
+        if self.is_exact { grouped(self.count) } else { format!("{}+", grouped(self.count)) }
+    }
+}
+
+/// `1 run`, `at least 1,000 runs`
+pub(crate) fn counted(counted: Counted, one: &str, many: &str) -> String {
+    let noun = if counted.is_exact && counted.count == 1 { one } else { many };
+    format!("{} {noun}", counted.words())
 }
 
 /// `1,234,567`

@@ -48,7 +48,7 @@ impl RunRow {
             label: run.label.clone(),
             badge: Badge::of_status(&run.status),
             reason: reason(&run.status).map(|text| shortened(&text, REASON_CHARS)),
-            fired: times.relative(run.fired_at),
+            fired: times.ago(run.fired_at),
             fired_exact: times.short(run.fired_at),
             took,
             lateness: run.lateness_ms.map(|ms| length(ms.max(0))),
@@ -73,7 +73,7 @@ pub(crate) async fn rows(ctx: &PageContext, runs: &[Run]) -> Result<Vec<RunRow>,
 
 /// What a pending run waits for, as a reason.
 pub(crate) fn waits(ctx: &PageContext, job: &Job, run: &Run) -> Option<String> {
-    ctx.app.engine.waits_for(job, run.id).map(|what| format!("waits for {what}"))
+    ctx.app.engine.waits_for(job, run.id).map(|what| format!("waiting for {what}"))
 }
 
 /// The end of an id: its beginning is the time, which many have in common.

@@ -58,7 +58,7 @@ struct RunPage {
     waiting: Option<String>,
     steps: Vec<RunStep>,
     input: Html,
-    is_own_input: bool,
+    input_from: &'static str,
     result: Option<Html>,
     log: LogPart,
 }
@@ -129,14 +129,26 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<RunId>, mut params: 
         shard: run.shard.as_ref().map(|shard| (shard.index.to_string(), shard.total.to_string())),
         parent: run.parent_id.map(|of| (ctx.link(&format!("/runs/{of}")), short_id(&of.to_string()))),
         shares: shares(&ctx, &events, run.id, &times).await?,
-        waiting: job.as_ref().and_then(|job| ctx.app.engine.waits_for(job, run.id)),
+        waiting: job.as_ref().and_then(|job| ctx.app.engine.waits_for(job, run.id)).map(|cause| cause.to_string()),
         steps,
         input: json_view::draw(&input.unwrap_or_default()),
-        is_own_input: run.tool_input.is_some(),
+        input_from: input_from(&run),
         result: result(&run),
         log: log::read(&ctx, &run, &stream).await?,
     };
     answer::ok(&page)
+}
+
+/// Where the input of a run comes from.
+const fn input_from(run: &Run) -> &'static str {
+    match (&run.tool_input, &run.cause) {
+        (None, _) => "of the job, as it is now",
+        (Some(_), Cause::Manual) => "given by hand",
+        (Some(_), Cause::Webhook { .. }) => "from the delivery",
+        (Some(_), Cause::After { .. }) => "from the run before it in the chain",
+        (Some(_), Cause::Retry { .. }) => "of the run that it repeats",
+        (Some(_), Cause::Schedule { .. } | Cause::Backfill { .. }) => "of this run",
+    }
 }
 
 fn result(run: &Run) -> Option<Html> {

@@ -14,6 +14,7 @@ use crate::app::{App, Signed};
 use crate::http::cookies;
 use crate::http::problem::Problem;
 use crate::pages::layout::moment::Times;
+use crate::pages::layout::shell::NavSection;
 use preferences::Preferences;
 use viewer::Viewer;
 
@@ -92,6 +93,23 @@ impl PageContext {
         match self.viewer.may_operate {
             true => Ok(()),
             false => Err(Problem::new(Code::Forbidden, "your token lets you look, not act")),
+        }
+    }
+
+    /// Whether the viewer may make what a section lists.
+    pub(crate) fn may_see(&self, section: NavSection) -> bool {
+        match section {
+            NavSection::Tokens | NavSection::Secrets | NavSection::Subscriptions => self.viewer.may_admin,
+            NavSection::Home
+            | NavSection::Jobs
+            | NavSection::Runs
+            | NavSection::Incidents
+            | NavSection::Monitors
+            | NavSection::Hooks
+            | NavSection::Executors
+            | NavSection::Nodes
+            | NavSection::Notifications
+            | NavSection::Elsewhere => self.viewer.may_operate,
         }
     }
 

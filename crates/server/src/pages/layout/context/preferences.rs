@@ -12,6 +12,8 @@ use crate::pages::layout::moment::Times;
 
 const THEME: &str = "ordo_theme";
 const ZONE: &str = "ordo_zone";
+/// Set when somebody does not want to see the first steps any more.
+const STEPS: &str = "ordo_steps";
 /// The zone of the browser, as its script says.
 const BROWSER: &str = "ordo_tz";
 
@@ -20,6 +22,7 @@ pub(crate) struct Preferences {
     pub(crate) theme: &'static str,
     pub(crate) zone: &'static str,
     browser: Option<String>,
+    pub(crate) hides_steps: bool,
 }
 
 pub(crate) const THEMES: [(&str, &str); 3] = [("system", "System"), ("light", "Light"), ("dark", "Dark")];
@@ -32,6 +35,7 @@ impl Preferences {
             theme: one_of(&THEMES, cookies::read(headers, THEME).as_deref()),
             zone: one_of(&ZONES, cookies::read(headers, ZONE).as_deref()),
             browser: cookies::read(headers, BROWSER).filter(is_zone),
+            hides_steps: cookies::read(headers, STEPS).is_some(),
         }
     }
 
@@ -64,6 +68,9 @@ pub(crate) async fn change(ctx: PageContext, Form(fields): Form<Vec<(String, Str
             let cookie = cookies::lasting(cookie, one_of(known, Some(&value)), &path);
             answer.headers_mut().append(header::SET_COOKIE, cookie);
         }
+    }
+    if field("steps").is_some() {
+        answer.headers_mut().append(header::SET_COOKIE, cookies::lasting(STEPS, "hidden", &path));
     }
     answer
 }

@@ -1,5 +1,7 @@
 //! The pages as a browser meets them, without one: status, headers, redirects.
 
+mod home;
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response, header};

@@ -1,0 +1,105 @@
+//! The executors of other nodes: who they are, so that every node means the same ones.
+//!
+//! Invariant: read from what is durable. A roster that is a second old delays a choice or has it made anew; the version
+//! guard of the commit decides what is begun.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ordo_model::executor::Presence;
+use ordo_store::{Cluster, Fault, Node};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use super::NodeDetails;
+use crate::commit::batcher::chain;
+use crate::core::Input;
+use crate::engine::Engine;
+
+/// How long a roster is good for when others write all the time.
+const GOOD_FOR: Duration = Duration::from_millis(250);
+
+/// What the executor inside a node offers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeOffer {
+    pub group: String,
+    pub tools: BTreeSet<String>,
+}
+
+/// An executor that another node gives work to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ElsewhereExecutor {
+    /// Its generation.
+    pub id: Uuid,
+    pub name: String,
+    pub group: String,
+    pub tools: BTreeSet<String>,
+    /// It is the process of that node.
+    pub is_in_process: bool,
+}
+
+#[derive(Clone)]
+pub(crate) struct Roster {
+    engine: Engine,
+    wanted: Arc<Notify>,
+}
+
+impl Roster {
+    pub(crate) fn new(engine: Engine) -> Roster {
+        Roster { engine, wanted: Arc::default() }
+    }
+
+    /// Something changed somewhere: look soon.
+    pub(crate) fn nudge(&self) {
+        self.wanted.notify_one();
+    }
+
+    pub(crate) async fn run(self) {
+        loop {
+            self.wanted.notified().await;
+            if let Err(fault) = self.look().await {
+                tracing::warn!(error = %chain(&fault), "the executors of other nodes could not be looked up");
+            }
+            tokio::time::sleep(GOOD_FOR).await;
+        }
+    }
+
+    async fn look(&self) -> Result<(), Fault> {
+        let engine = &self.engine;
+        let store = engine.queries().store().clone();
+        let Some(cluster) = store.cluster() else { return Ok(()) };
+        // Nobody comes or goes here while the list is read: it would be older than what is known.
+        let _turn = engine.registry().registering().await;
+        let mut elsewhere = in_process(cluster, engine.me().generation).await?;
+        for listed in engine.executors().await? {
+            if listed.executor.node == engine.me().executor {
+                engine.follow_drain(listed.id, &listed.executor.presence);
+                continue;
+            }
+            engine.let_move(listed.id, &listed.executor.node);
+            let offer = listed.executor.offer;
+            // One whose node is dead goes to another within its lease.
+            if listed.executor.presence == Presence::Alive {
+                let (name, group, tools) = (offer.name, offer.group, offer.tools);
+                elsewhere.push(ElsewhereExecutor { id: listed.id, name, group, tools, is_in_process: false });
+            }
+        }
+        engine.registry().set_elsewhere(elsewhere.clone());
+        engine.send_input(Input::Elsewhere(elsewhere));
+        Ok(())
+    }
+}
+
+/// The executors inside the other nodes.
+async fn in_process(cluster: &dyn Cluster, me: Uuid) -> Result<Vec<ElsewhereExecutor>, Fault> {
+    let nodes = cluster.nodes().await?;
+    let others = nodes.iter().filter(|node| node.generation != me && node.is_alive && !node.draining);
+    Ok(others.filter_map(offered).collect())
+}
+
+fn offered(node: &Node) -> Option<ElsewhereExecutor> {
+    let NodeOffer { group, tools } = NodeDetails::of(node).executor?;
+    Some(ElsewhereExecutor { id: node.generation, name: node.name.clone(), group, tools, is_in_process: true })
+}

@@ -1,0 +1,76 @@
+//! What an executor hears at once, and what does not wait for one that is frozen.
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::World;
+use crate::{Worker, alive, eventually, listed};
+
+/// The routings under which somebody else may have the run.
+const CHOOSING: [&str; 6] = ["round", "random", "lfu", "lru", "failover", "busyover"];
+
+fn moment(text: &Value) -> i64 {
+    let at: ordo_model::Timestamp = text.as_str().unwrap().parse().unwrap();
+    at.ms()
+}
+
+#[test]
+fn a_frozen_executor_is_passed_over_before_its_lease_is_over() {
+    let world = World::new();
+    let daemon = world.serve();
+    let frozen = Worker::ordo(&world, &daemon, &["--group", "gpu", "--name", "a"]);
+    let _other = Worker::ordo(&world, &daemon, &["--group", "gpu", "--name", "b"]);
+    eventually("both are there", || (alive(&world) == 2).then_some(()));
+    for routing in CHOOSING {
+        let add = ["job", "add", routing, "--group", "gpu", "--routing", routing, "--concurrent", "9", "--"];
+        world.ordo(&[add.as_slice(), &["sh", "-c", "echo $ORDO_RUN_ID >> done"]].concat()).done();
+    }
+    frozen.signal(Signal::STOP);
+    for routing in CHOOSING.iter().flat_map(|routing| [*routing; 3]) {
+        world.ordo(&["job", "trigger", routing]).done();
+    }
+    let mut count = 0;
+    for routing in CHOOSING {
+        let runs = eventually(&format!("{routing} is done"), || {
+            let runs = world.runs(routing);
+            runs.iter().all(|run| run["status"]["type"] == "completed").then_some(runs)
+        });
+        for run in runs {
+            assert_eq!(run["executor"], "b", "{run}");
+            let took = moment(&run["finished_at"]) - moment(&run["fired_at"]);
+            assert!(took < 15_000, "{routing}: it waited for the lease of the frozen one: {took} ms");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 18);
+    // When it goes on it begins nothing of what others have done meanwhile.
+    frozen.signal(Signal::CONT);
+    eventually("it is heard of again, or registers anew", || {
+        listed(&world).iter().any(|one| one["name"] == "a" && one["state"] == "alive").then_some(())
+    });
+    world.ordo(&["job", "trigger", "round"]).done();
+    eventually("all are done", || {
+        world.runs("round").iter().all(|run| run["status"]["type"] == "completed").then_some(())
+    });
+    assert_eq!(world.read("done").lines().count(), 19, "each was done once");
+}
+
+#[test]
+fn an_executor_that_is_full_hears_at_once_what_is_to_end() {
+    let world = World::new();
+    let daemon = world.serve();
+    let _worker = Worker::ordo(&world, &daemon, &["--group", "gpu", "--name", "a", "--capacity", "1"]);
+    let add = ["job", "add", "hang", "--group", "gpu", "--block", "cover", "--", "sh", "-c", "echo >> begun; sleep 64"];
+    world.ordo(&add).done();
+    let mut taken = Vec::new();
+    for number in 1..=4 {
+        world.ordo(&["job", "trigger", "hang"]).done();
+        eventually("it runs", || (world.read("begun").lines().count() == number).then_some(()));
+    }
+    for run in world.runs("hang").iter().filter(|run| run["status"]["type"] == "cancelled") {
+        taken.push(moment(&run["finished_at"]) - moment(&run["started_at"]));
+    }
+    // By heartbeats, every 5 s, three in a row take 7.5 s in the middle.
+    assert_eq!(taken.len(), 3);
+    println!("so many ms from the start of a run to its end by the next one: {taken:?}");
+}

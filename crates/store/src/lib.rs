@@ -25,7 +25,7 @@ pub use batch::{
 pub use cluster::{Cluster, Hint, Hints, Lease, Node, NodeHeartbeat};
 pub use fault::Fault;
 pub use partition::{PARTITIONS, Partition};
-pub use table::{CellType, Column, JOB_STATES, KeyPart, TableCell, TableShape};
+pub use table::{CellType, JOB_STATES, KeyPart, TableCell, TableColumn, TableShape};
 pub use transfer::{Transfer, TransferBatch, TransferredEvents, TransferredKey};
 pub use view::{Direction, KeyRange, Row, RowWrite, View};
 

@@ -65,28 +65,28 @@ impl From<i64> for TableCell {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Column {
+pub struct TableColumn {
     pub name: &'static str,
     pub cell_type: CellType,
 }
 
-const fn text(name: &'static str) -> Column {
-    Column { name, cell_type: CellType::Text }
+const fn text(name: &'static str) -> TableColumn {
+    TableColumn { name, cell_type: CellType::Text }
 }
 
-const fn id(name: &'static str) -> Column {
-    Column { name, cell_type: CellType::Id }
+const fn id(name: &'static str) -> TableColumn {
+    TableColumn { name, cell_type: CellType::Id }
 }
 
-const fn time(name: &'static str) -> Column {
-    Column { name, cell_type: CellType::Time }
+const fn time(name: &'static str) -> TableColumn {
+    TableColumn { name, cell_type: CellType::Time }
 }
 
-const fn integer(name: &'static str) -> Column {
-    Column { name, cell_type: CellType::Integer }
+const fn integer(name: &'static str) -> TableColumn {
+    TableColumn { name, cell_type: CellType::Integer }
 }
 
-const JOBS: [Column; 10] = [
+const JOBS: [TableColumn; 10] = [
     text("label"),
     text("state"),
     text("trigger"),
@@ -99,7 +99,7 @@ const JOBS: [Column; 10] = [
     time("created_at"),
 ];
 
-const RUNS: [Column; 16] = [
+const RUNS: [TableColumn; 16] = [
     id("job_id"),
     text("label"),
     text("status"),
@@ -118,7 +118,7 @@ const RUNS: [Column; 16] = [
     integer("skipped_count"),
 ];
 
-const INCIDENTS: [Column; 12] = [
+const INCIDENTS: [TableColumn; 12] = [
     text("title"),
     text("severity"),
     text("status"),
@@ -158,7 +158,7 @@ pub const JOB_STATES: [&str; 5] = ["active", "paused", "held", "finished", "canc
 
 impl View {
     /// The columns of a view that is a table, besides the id that is its key. None for all others.
-    pub const fn columns(self) -> &'static [Column] {
+    pub const fn columns(self) -> &'static [TableColumn] {
         match self {
             View::Jobs => &JOBS,
             View::Runs => &RUNS,

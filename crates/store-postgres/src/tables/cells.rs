@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ordo_model::Timestamp;
-use ordo_store::{CellType, Column, Fault, TableCell};
+use ordo_store::{CellType, Fault, TableCell, TableColumn};
 use tokio_postgres::Row as Found;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -48,8 +48,8 @@ fn integer(cell: &TableCell) -> Option<i64> {
 }
 
 /// What stands in these columns of a row, from the first on.
-pub(super) fn cells(columns: &[Column], row: &Found) -> Result<Vec<TableCell>, Fault> {
-    let cell = |(place, column): (usize, &Column)| {
+pub(super) fn cells(columns: &[TableColumn], row: &Found) -> Result<Vec<TableCell>, Fault> {
+    let cell = |(place, column): (usize, &TableColumn)| {
         Ok(match column.cell_type {
             CellType::Text => row.get::<_, Option<&str>>(place).into(),
             CellType::Id => row.get::<_, Option<Uuid>>(place).into(),

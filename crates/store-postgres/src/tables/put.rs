@@ -53,7 +53,7 @@ fn params<'a>(table: View, rows: &[(Uuid, Partition, NewTableRow<'a>)]) -> Vec<B
 
 fn put_statement(table: View) -> String {
     let names: Vec<&str> = table.columns().iter().map(|column| column.name).collect();
-    let array = |(place, column): (usize, &ordo_store::Column)| {
+    let array = |(place, column): (usize, &ordo_store::TableColumn)| {
         format!(", ${}::{}[]", place + 4, cells::sql_type(column.cell_type))
     };
     let arrays: String = table.columns().iter().enumerate().map(array).collect();

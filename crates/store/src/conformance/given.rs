@@ -7,8 +7,8 @@ use ordo_model::{EntityId, Kind, Timestamp};
 use uuid::Uuid;
 
 use crate::{
-    Alarm, Batch, CellType, Chunk, Column, CommitOutcome, Dedup, Disposition, DueAlarm, EventActor, Item, JOB_STATES,
-    NewEvent, RowWrite, Store, TableCell, Trim, Version, View,
+    Alarm, Batch, CellType, Chunk, CommitOutcome, Dedup, Disposition, DueAlarm, EventActor, Item, JOB_STATES, NewEvent,
+    RowWrite, Store, TableCell, TableColumn, Trim, Version, View,
 };
 
 pub fn job(number: u128) -> EntityId {
@@ -91,7 +91,7 @@ pub fn by_status(code: u8, run: u128) -> Vec<u8> {
 
 /// In the order of the columns of runs.
 pub fn run_cells(job: EntityId, status: &str) -> Vec<TableCell> {
-    let cell = |column: &Column| match (column.name, column.cell_type) {
+    let cell = |column: &TableColumn| match (column.name, column.cell_type) {
         ("job_id", _) => TableCell::Id(job.id),
         ("status", _) => TableCell::text(status),
         ("reason" | "executor" | "skipped_to" | "skipped_count" | "parent_id", _) => TableCell::Null,
@@ -106,7 +106,7 @@ pub fn run_cells(job: EntityId, status: &str) -> Vec<TableCell> {
 /// The row of a job, and its row under its state, whatever that was before.
 pub fn job_rows(job: EntityId, state: &str) -> Vec<RowWrite> {
     let by_state = |code: u8| [&[code], job.id.as_bytes().as_slice()].concat();
-    let cell = |column: &Column| match (column.name, column.cell_type) {
+    let cell = |column: &TableColumn| match (column.name, column.cell_type) {
         ("state", _) => TableCell::text(state),
         (name, CellType::Text) => TableCell::text(name),
         (_, CellType::Time) => TableCell::Time(at(1_500)),

@@ -35,7 +35,7 @@ async fn create(
 ) -> Result<(StatusCode, Json<JobView>), StatusCode> {
     let now = SystemClock.now();
     let command = Command::Schedule { definition: Box::new(job.definition), held: job.held };
-    let batch = batch_of(vec![Request::new(JobId(new_id()), command)], now);
+    let batch = batch_of(vec![Request::new(JobId(new_id()), command)], now, false);
     let snapshot = batch.items.first().and_then(|item| match &item.disposition {
         Disposition::Keep { snapshot, .. } => Some(snapshot.clone()),
         Disposition::Purge => None,

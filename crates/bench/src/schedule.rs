@@ -112,7 +112,7 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
     let now = ordo_engine::clock::Clock::now(&ordo_engine::clock::SystemClock);
     let planned = |_| -> Batch {
         let requests = (0..size).map(|_| command(now.plus(AHEAD))).map(|(job, c)| Request::new(job, c)).collect();
-        batch_of(requests, now)
+        batch_of(requests, now, matches!(ground, Ground::Database(_)))
     };
     let batches: Vec<Batch> = (0..jobs.div_ceil(size)).map(planned).collect();
     let count: usize = batches.iter().map(|batch| batch.items.len()).sum();

@@ -19,7 +19,7 @@ fn main() {
 /// How many bytes a commit has that schedules this job alone.
 fn encoded(number: u128, definition: &Definition, now: Timestamp) -> usize {
     let command = Command::Schedule { definition: Box::new(definition.clone()), held: false };
-    batch_of(vec![Request::new(JobId(Uuid::from_u128(number)), command)], now).bytes()
+    batch_of(vec![Request::new(JobId(Uuid::from_u128(number)), command)], now, false).bytes()
 }
 
 fn definition(now: Timestamp) -> Definition {

@@ -72,7 +72,12 @@ pub(crate) fn stats_view(stats: &Stats) -> StoreStats {
         events: stats.events,
         alarms: stats.alarms,
         chunks: stats.chunks,
-        rows: stats.rows.iter().map(|(view, count)| (view.name().to_owned(), *count)).collect(),
+        rows: stats
+            .rows
+            .iter()
+            .filter(|(view, count)| *count > 0 || !view.is_for_tables_only())
+            .map(|(view, count)| (view.name().to_owned(), *count))
+            .collect(),
         journal: stats.journal.map(journal_view),
     }
 }

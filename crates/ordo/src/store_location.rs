@@ -11,6 +11,10 @@ use ordo_store_redb::RedbStore;
 use crate::error::{Error, Result};
 use crate::folder::shown;
 
+/// How long a database that is away is left alone.
+#[cfg(feature = "postgres")]
+const AWAY_PAUSE: std::time::Duration = std::time::Duration::from_secs(3);
+
 /// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoreLocation {
@@ -50,6 +54,27 @@ async fn open_database(url: &str) -> Result<Arc<dyn DatabaseDriver>> {
     Ok(Arc::new(store.map_err(cannot_open)?))
 }
 
+/// A database that is away is waited for.
+#[cfg(feature = "postgres")]
+async fn open_database_once_there(url: &str) -> Result<Arc<dyn DatabaseDriver>> {
+    use ordo_store_postgres::{PostgresOptions, PostgresStore, is_away};
+    loop {
+        match PostgresStore::open(url, PostgresOptions::default()).await {
+            Err(fault) if is_away(&fault) => {
+                let (store, reason) = (without_password(url), with_causes(&fault));
+                tracing::warn!(%store, %reason, "the database cannot be reached: waiting for it");
+                tokio::time::sleep(AWAY_PAUSE).await;
+            }
+            opened => return Ok(Arc::new(opened.map_err(cannot_open)?)),
+        }
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn open_database_once_there(url: &str) -> Result<Arc<dyn DatabaseDriver>> {
+    open_database(url).await
+}
+
 #[cfg(not(feature = "postgres"))]
 async fn open_database(url: &str) -> Result<Arc<dyn DatabaseDriver>> {
     let refused = Error::misused("this Ordo was built without PostgreSQL").detail(without_password(url));
@@ -72,6 +97,14 @@ impl StoreLocation {
                 Ok(OpenStore::File(Arc::new(store)))
             }
             StoreLocation::Database(url) => Ok(OpenStore::Database(open_database(url).await?)),
+        }
+    }
+
+    /// The same for whoever starts together with its database: one that is away is waited for.
+    pub(crate) async fn open_once_there(&self, cache_bytes: usize) -> Result<OpenStore> {
+        match self {
+            StoreLocation::File(_) => self.open(cache_bytes).await,
+            StoreLocation::Database(url) => Ok(OpenStore::Database(open_database_once_there(url).await?)),
         }
     }
 
@@ -104,6 +137,12 @@ impl OpenStore {
 pub(crate) fn file_options(cache_bytes: usize) -> ordo_store_redb::RedbOptions {
     let micros = ordo_engine::clock::steady_micros;
     ordo_store_redb::RedbOptions { cache_bytes, micros, ..Default::default() }
+}
+
+#[cfg(feature = "postgres")]
+fn with_causes(fault: &Fault) -> String {
+    let causes = std::iter::successors(std::error::Error::source(fault), |cause| cause.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(feature = "postgres")]

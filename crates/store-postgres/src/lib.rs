@@ -1,7 +1,7 @@
 //! The contract on PostgreSQL, for many nodes on one database.
 //!
 //! Invariant: a commit holds the rows of its partitions, taken in order, until it is over: commits never deadlock, and
-//! inside a partition nobody sees an event before an older one. Nothing here looks inside an event, a snapshot or a row.
+//! inside a partition nobody sees an event before an older one. Nothing here looks inside an event, a snapshot or a value.
 //! The SQL stays in what databases with PostgreSQL's wire share; docs/storage-format.md has the layout.
 
 mod cluster;
@@ -14,6 +14,7 @@ pub mod raw;
 mod read;
 mod rebuild;
 mod store;
+mod tables;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod transfer;
@@ -21,4 +22,4 @@ mod write;
 
 pub use connection::url::{BadUrl, is_url};
 pub use migrate::LAYOUT;
-pub use store::{PostgresOptions, PostgresStore};
+pub use store::{PostgresOptions, PostgresStore, is_away};

@@ -11,10 +11,11 @@ use crate::fault::Trouble;
 /// The layout this version reads and writes: one per migration.
 pub const LAYOUT: u32 = MIGRATIONS.len() as u32;
 
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../migrations/0001_the_contract.sql"),
     include_str!("../migrations/0002_partitions_and_generations.sql"),
     include_str!("../migrations/0003_actors.sql"),
+    include_str!("../migrations/0004_tables.sql"),
 ];
 
 /// How often two processes that make the same thing at the same moment may get into each other's way.

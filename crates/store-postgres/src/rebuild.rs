@@ -9,14 +9,19 @@ use uuid::Uuid;
 
 use crate::connection::connect::ConnectionPools;
 use crate::fault::Trouble;
+use crate::tables;
 use crate::write::commit::write;
 use crate::write::plan::{KeptSnapshot, Writes};
+
+/// Why nothing is committed.
+pub(crate) const INCOMPLETE: &str = "the derived tables are incomplete, because a rebuild did not come to its end or an earlier \
+     version made them otherwise: stop all nodes and run `ordo store reindex`";
 
 /// How often a step is tried; each is the same twice as once.
 const TRIES: usize = 4;
 
 const CLEAR: &str = "BEGIN; SELECT partition FROM partitions ORDER BY partition FOR UPDATE; \
-     UPDATE partitions SET rebuilding = true; TRUNCATE entities; TRUNCATE rows; COMMIT";
+     UPDATE partitions SET rebuilding = true; TRUNCATE entities, rows, stored_jobs, stored_runs, stored_incidents; COMMIT";
 const END: &str = "BEGIN; SELECT partition FROM partitions ORDER BY partition FOR UPDATE; \
      UPDATE partitions SET rebuilding = false; COMMIT";
 
@@ -29,6 +34,7 @@ pub(crate) async fn end(database: &ConnectionPools) -> Result<(), Fault> {
 }
 
 pub(crate) async fn put(database: &ConnectionPools, found: &[Rebuilt]) -> Result<(), Fault> {
+    tables::check(found.iter().flat_map(|rebuilt| &rebuilt.rows))?;
     let mut writes = Writes::default();
     for Rebuilt { entity, snapshot, rows } in found {
         let kept = KeptSnapshot { version: snapshot.version, alarm: snapshot.alarm, state: &snapshot.state };

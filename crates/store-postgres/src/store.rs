@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
     Batch, Chunk, Cluster, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot,
-    Stats, Store, StoredEvent, StreamPage, Version, View,
+    Stats, Store, StoredEvent, StreamPage, TableCell, Version, View,
 };
 use uuid::Uuid;
 
@@ -19,7 +19,7 @@ use crate::hints::HintChannel;
 use crate::read::position::Vector;
 use crate::read::{read_log, stats};
 use crate::write::writer::PostgresWriter;
-use crate::{migrate, read, rebuild};
+use crate::{migrate, read, rebuild, tables};
 
 #[derive(Debug, Clone, Copy)]
 pub struct PostgresOptions {
@@ -67,8 +67,18 @@ impl PostgresStore {
     }
 }
 
+const OPENING: &str = "opening the database";
+const SIGNING_ON: &str = "signing on";
+
+/// Whether a store could not be opened because its database was not reached: the same may succeed in a while. A server
+/// that answers and is not trusted, or does not trust us, is not away.
+pub fn is_away(fault: &Fault) -> bool {
+    let Fault::Unavailable { doing: OPENING | SIGNING_ON, source } = fault else { return false };
+    !source.to_string().contains("TLS handshake")
+}
+
 async fn prepare(database: &ConnectionPools, schema: &str) -> Result<(), Fault> {
-    let opening = |trouble: crate::fault::Trouble| trouble.into_fault("opening the database");
+    let opening = |trouble: crate::fault::Trouble| trouble.into_fault(OPENING);
     let client = database.writer().await.map_err(opening)?;
     let migrated = migrate::run(&client, schema).await;
     if migrated.is_err() {
@@ -81,17 +91,18 @@ async fn prepare(database: &ConnectionPools, schema: &str) -> Result<(), Fault> 
 async fn sign_on(database: &ConnectionPools, name: Uuid) -> Result<(), Fault> {
     let now = crate::cluster::NOW;
     let forget = format!("DELETE FROM writers WHERE seen_at < {now} - 7 * 86400000");
-    database.query("signing on", &forget, &[]).await?;
+    database.query(SIGNING_ON, &forget, &[]).await?;
     let sign = format!(
         "INSERT INTO writers (writer, committed, seen_at) VALUES ($1, $1, {now}) ON CONFLICT (writer) DO NOTHING"
     );
-    database.query("signing on", &sign, &[&name]).await.map(drop)
+    database.query(SIGNING_ON, &sign, &[&name]).await.map(drop)
 }
 
 #[async_trait]
 impl Store for PostgresStore {
     async fn commit(&self, batch: Batch) -> Result<Vec<CommitOutcome>, Fault> {
         batch.check()?;
+        tables::check(batch.items.iter().flat_map(|item| &item.rows))?;
         if batch.items.is_empty() && batch.chunks.is_empty() {
             return Ok(Vec::new());
         }
@@ -128,6 +139,14 @@ impl Store for PostgresStore {
 
     async fn row(&self, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
         read::row(&self.database, view, key).await
+    }
+
+    fn has_tables(&self) -> bool {
+        true
+    }
+
+    async fn cells(&self, view: View, key: &[u8]) -> Result<Option<Vec<TableCell>>, Fault> {
+        tables::read::cells(&self.database, view, key).await
     }
 
     async fn rows(&self, view: View, range: &KeyRange, order: Direction, limit: usize) -> Result<Vec<Row>, Fault> {

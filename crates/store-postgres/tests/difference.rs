@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ordo_model::EntityId;
+use ordo_model::job::RunStatus;
 use ordo_model::testing::proptest_config;
-use ordo_store::conformance::given::{alarm, at, chunk, delete, event, item, job, once, purge, put, trim};
+use ordo_store::conformance::given::{
+    alarm, at, chunk, delete, event, item, job, job_rows, no_run_rows, once, purge, put, run_rows, trim,
+};
 use ordo_store::{
-    Batch, CommitOutcome, Direction, EventActor, Item, KeyRange, NewEvent, Position, Snapshot, Store, View,
+    Batch, CommitOutcome, Direction, EventActor, Item, JOB_STATES, KeyRange, NewEvent, Position, Snapshot, Store, View,
 };
 use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{PostgresOptions, PostgresStore};
@@ -16,6 +19,8 @@ use proptest::test_runner::{Config, TestRunner};
 use uuid::Uuid;
 
 const ENTITIES: u128 = 4;
+/// Views whose rows only the engine understands.
+const OPAQUE: [View; 4] = [View::JobsByLabel, View::Queue, View::Retention, View::Index];
 
 /// What may happen to one entity; versions are guessed, so that some are refused.
 #[derive(Debug, Clone)]
@@ -26,6 +31,8 @@ enum StoreStep {
         events: usize,
         alarm: Option<i64>,
         rows: Vec<(usize, u8, bool)>,
+        run: Option<(u128, Option<usize>)>,
+        state: Option<usize>,
         key: Option<(u8, i64)>,
     },
     Trim {
@@ -47,11 +54,13 @@ enum StoreStep {
 fn steps() -> impl Strategy<Value = Vec<Vec<StoreStep>>> {
     let entity = 1..=ENTITIES;
     let off = prop_oneof![9 => Just(0u64), 1 => 1..3u64];
-    let rows = prop::collection::vec((0..View::ALL.len(), 0..6u8, any::<bool>()), 0..3);
+    let rows = prop::collection::vec((0..OPAQUE.len(), 0..6u8, any::<bool>()), 0..3);
+    let run = prop::option::of((0..3u128, prop::option::weighted(0.8, 0..RunStatus::NAMES.len())));
+    let state = prop::option::of(0..JOB_STATES.len());
     let key = prop::option::weighted(0.2, (0..3u8, 0..200i64));
     let step = prop_oneof![
-        8 => (entity.clone(), off.clone(), 0..4usize, prop::option::of(0..500i64), rows, key).prop_map(
-            |(entity, off, events, alarm, rows, key)| StoreStep::Append { entity, off, events, alarm, rows, key }
+        8 => (entity.clone(), off.clone(), 0..4usize, prop::option::of(0..500i64), rows, run, state, key).prop_map(
+            |(entity, off, events, alarm, rows, run, state, key)| StoreStep::Append { entity, off, events, alarm, rows, run, state, key }
         ),
         2 => (entity.clone(), off.clone(), 0..8u64).prop_map(|(entity, off, through)| StoreStep::Trim { entity, off, through }),
         1 => (entity, off, 1..4u128).prop_map(|(entity, off, owner)| StoreStep::Purge { entity, off, owner }),
@@ -75,17 +84,23 @@ fn batch(steps: &[StoreStep], versions: &mut [u64; ENTITIES as usize + 1], turn:
     let mut batch = Batch::default();
     for (place, step) in steps.iter().enumerate() {
         match step.clone() {
-            StoreStep::Append { entity, off, events, alarm: moment, rows, key } => {
+            StoreStep::Append { entity, off, events, alarm: moment, rows, run, state, key } => {
                 let version = &mut versions[entity as usize];
                 let events = if *version == 0 { events.max(1) } else { events };
                 let mut new = item(job(entity), *version + off).with_alarm(moment.map(alarm));
                 let named = |number| event(&format!("e{turn}-{place}-{number}"));
                 new.events = (0..events).map(|number| by(named(number), turn + number)).collect();
                 let row = |(view, key, keep): (usize, u8, bool)| match keep {
-                    true => put(View::ALL[view], &[entity as u8, key], &[turn as u8]),
-                    false => delete(View::ALL[view], &[entity as u8, key]),
+                    true => put(OPAQUE[view], &[entity as u8, key], &[turn as u8]),
+                    false => delete(OPAQUE[view], &[entity as u8, key]),
                 };
                 new.rows = rows.into_iter().map(row).collect();
+                // A run belongs to one job.
+                new.rows.extend(run.into_iter().flat_map(|(number, status)| match status {
+                    Some(code) => run_rows(job(entity), entity * 10 + number, RunStatus::NAMES[code], &[turn as u8]),
+                    None => no_run_rows(job(entity), entity * 10 + number),
+                }));
+                new.rows.extend(state.into_iter().flat_map(|code| job_rows(job(entity), JOB_STATES[code])));
                 new.dedup = key
                     .map(|(key, now)| once(&key.to_string(), now, now + 50, &format!("{turn}")))
                     .into_iter()
@@ -132,6 +147,7 @@ struct Contents {
     log: Vec<ReadAnswers>,
     due: Vec<ordo_store::DueAlarm>,
     rows: Vec<Vec<ordo_store::Row>>,
+    runs_of_jobs: Vec<Vec<ordo_store::Row>>,
     chunks: Vec<Vec<ordo_store::Chunk>>,
     dedup: Vec<Option<Vec<u8>>>,
     counts: (u64, u64, u64, u64, Vec<(View, u64)>),
@@ -152,6 +168,8 @@ async fn contents(store: &dyn Store) -> Contents {
     for view in View::ALL {
         rows.push(store.rows(view, &KeyRange::all(), Direction::Descending, 1_000).await.unwrap());
     }
+    let jobs: Vec<KeyRange> = (1..=ENTITIES).map(|number| KeyRange::prefix(job(number).id.as_bytes())).collect();
+    let runs_of_jobs = store.rows_of_ranges(View::RunsByJob, &jobs, Direction::Descending, 2).await.unwrap();
     for owner in 1..4 {
         chunks.push(store.chunks(Uuid::from_u128(owner), 0, 100).await.unwrap());
     }
@@ -166,6 +184,7 @@ async fn contents(store: &dyn Store) -> Contents {
         log,
         due: store.due(at(10_000), None, 100).await.unwrap(),
         rows,
+        runs_of_jobs,
         chunks,
         dedup,
         counts: (stats.events, stats.entities, stats.alarms, stats.chunks, stats.rows),

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use ordo_store::conformance::given::{grow, job, version};
-use ordo_store::{EventActor, Fault, Store};
+use ordo_store::conformance::given::{grow, item, job, version};
+use ordo_store::{Batch, EventActor, Fault, Partition, Store};
 use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{LAYOUT, PostgresOptions, PostgresStore};
 use tokio_postgres::NoTls;
@@ -51,16 +51,52 @@ async fn a_newer_layout_is_refused_and_left_alone() {
     assert!(what.contains("layout 1000") && what.contains("newer"), "{what}");
 }
 
+/// A schema as earlier versions made it, with one event of job 1.
+async fn made_earlier(url: &str, migrations: &[&str]) {
+    let schema = url.rsplit_once("schema=").unwrap().1;
+    let layout = migrations.len();
+    let begin = format!(
+        "CREATE SCHEMA {schema}; CREATE TABLE meta (one smallint PRIMARY KEY, layout integer NOT NULL); \
+         INSERT INTO meta VALUES (1, {layout});"
+    );
+    let partition = Partition::of(job(1)).0;
+    let event = format!(
+        "INSERT INTO events (partition, number, kind, id, version, at, name, data) \
+         VALUES ({partition}, 1, 1, '{id}', 1, 1000, 'e1', ''); UPDATE partitions SET last = 1 WHERE partition = {partition}; \
+         INSERT INTO entities (kind, id, partition, version, committed, alarm_rank, state) \
+         VALUES (1, '{id}', {partition}, 1, '{id}', 0, '');",
+        id = job(1).id
+    );
+    sql(url, &format!("{begin} {} {event}", migrations.join("\n"))).await;
+}
+
+const CONTRACT: &str = include_str!("../migrations/0001_the_contract.sql");
+const PARTITIONS: &str = include_str!("../migrations/0002_partitions_and_generations.sql");
+const ACTORS: &str = include_str!("../migrations/0003_actors.sql");
+
+#[tokio::test]
+async fn what_was_made_before_there_were_tables_takes_no_commit_until_it_is_rebuilt() {
+    let server = TestServer::join();
+    let url = server.fresh_url();
+    made_earlier(&url, &[CONTRACT, PARTITIONS, ACTORS]).await;
+    let store = open(&url).await;
+    let answer = store.commit(Batch { items: vec![item(job(2), 0)], chunks: Vec::new() }).await;
+    let Err(Fault::Damaged { what }) = answer else { panic!("{answer:?}") };
+    assert!(what.contains("stop all nodes") && what.contains("ordo store reindex"), "{what}");
+    store.clear_derived().await.unwrap();
+    store.end_rebuild().await.unwrap();
+    grow(&store, job(2), 1).await;
+    assert_eq!(store.stats().await.unwrap().format, LAYOUT);
+}
+
 #[tokio::test]
 async fn an_event_from_before_actors_reads_as_nobody_s() {
     let server = TestServer::join();
     let url = server.fresh_url();
+    made_earlier(&url, &[CONTRACT, PARTITIONS]).await;
     let store = open(&url).await;
-    grow(&store, job(1), 1).await;
-    drop(store);
-    // As the layout before had it.
-    sql(&url, "ALTER TABLE events DROP COLUMN actor; UPDATE meta SET layout = 2").await;
-    let store = open(&url).await;
+    store.clear_derived().await.unwrap();
+    store.end_rebuild().await.unwrap();
     grow(&store, job(2), 1).await;
     let actor = async |number| store.history(job(number), 1, 1).await.unwrap().events.remove(0).actor;
     assert_eq!((actor(1).await, actor(2).await), (EventActor::Unknown, EventActor::Ordo));
@@ -86,7 +122,7 @@ async fn an_event_without_its_snapshot_is_damage_and_stops_nobody_else() {
     let store = open(&url).await;
     grow(&store, job(1), 1).await;
     sql(&url, "DELETE FROM entities").await;
-    let again = ordo_store::Batch { items: vec![ordo_store::conformance::given::item(job(1), 0)], chunks: Vec::new() };
+    let again = Batch { items: vec![item(job(1), 0)], chunks: Vec::new() };
     let answer = store.commit(again).await;
     assert!(matches!(answer, Err(Fault::Damaged { .. })), "{answer:?}");
     grow(&store, job(2), 1).await;

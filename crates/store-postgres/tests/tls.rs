@@ -1,11 +1,11 @@
-//! TLS against a real server with a certificate made here: what each mode accepts, and what it refuses.
+//! TLS against a real server with a certificate made here: what each mode accepts, and what it refuses; and passwords.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ordo_store::conformance::given::{accept, item, job, version};
 use ordo_store::{Fault, Store};
 use ordo_store_postgres::testing::TestServer;
-use ordo_store_postgres::{PostgresOptions, PostgresStore};
+use ordo_store_postgres::{PostgresOptions, PostgresStore, is_away};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
@@ -72,7 +72,7 @@ async fn works_encrypted(server: &TestServer, url: &str) {
 async fn is_refused(url: &str) {
     let fault = open(url).await.expect_err(url);
     let said = chain(&fault);
-    assert!(matches!(fault, Fault::Unavailable { .. }), "{said}");
+    assert!(matches!(fault, Fault::Unavailable { .. }) && !is_away(&fault), "{said}");
     assert!(said.to_lowercase().contains("certificate"), "{url}: {said}");
 }
 
@@ -110,4 +110,39 @@ async fn a_server_without_tls_is_refused_where_encryption_is_asked_for() {
     assert!(open(&plain.replace("sslmode=disable", "sslmode=prefer")).await.is_ok());
     let fault = open(&plain.replace("sslmode=disable", "sslmode=require")).await.expect_err("it must be encrypted");
     assert!(chain(&fault).to_lowercase().contains("tls"), "{}", chain(&fault));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_password_is_proved_by_scram_and_a_wrong_one_is_refused_at_once() {
+    let (_folder, server, _authority) = server_called("localhost");
+    let (client, connection) =
+        tokio_postgres::connect(&url("127.0.0.1", &server, "sslmode=disable"), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let rules = client.query_one("SELECT current_setting('hba_file')", &[]).await.unwrap().get::<_, String>(0);
+    client
+        .batch_execute(&format!(
+            "SET password_encryption = 'scram-sha-256'; CREATE ROLE scram LOGIN PASSWORD 's3cret'; \
+             CREATE SCHEMA scram AUTHORIZATION scram; \
+             COPY (VALUES ('host all scram all scram-sha-256'), ('host all all all trust')) TO '{rules}'; \
+             SELECT pg_reload_conf()"
+        ))
+        .await
+        .unwrap();
+    let as_scram = |password: &str, mode: &str| {
+        let address = format!("postgres://scram:{password}@localhost:{}/postgres", server.port());
+        format!("{address}?schema=scram&sslmode={mode}")
+    };
+    // The server reads its rules again a moment later.
+    let refused = loop {
+        match open(&as_scram("wrong", "disable")).await {
+            Ok(_) => tokio::task::yield_now().await,
+            Err(fault) => break fault,
+        }
+    };
+    assert!(chain(&refused).contains("password authentication failed") && !is_away(&refused), "{}", chain(&refused));
+    for mode in ["disable", "require"] {
+        let store = open(&as_scram("s3cret", mode)).await.unwrap();
+        let before = version(&store, job(1)).await;
+        accept(&store, item(job(1), before)).await;
+    }
 }

@@ -48,7 +48,7 @@ impl Jobs {
         let at = Timestamp::from_ms(1_800_000_000_000 + (self.number % 3_600_000) as i64).unwrap();
         let row = |view, value: usize| {
             let key = [self.number.to_be_bytes(), self.number.to_be_bytes(), self.number.to_be_bytes()].concat();
-            RowWrite { view, key, value: Some(vec![b'r'; value]) }
+            RowWrite::put(view, key, vec![b'r'; value])
         };
         Item {
             entity: EntityId { kind: Kind::Job, id },

@@ -19,7 +19,7 @@ fn job(number: u64) -> Item {
     let chance = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let id = Uuid::from_u64_pair(START_MS as u64 + number / 100, chance);
     let due_at = Timestamp::from_ms(START_MS + (chance % 86_400_000) as i64).unwrap();
-    let row = |view, key: Vec<u8>| RowWrite { view, key, value: Some(Vec::new()) };
+    let row = |view, key: Vec<u8>| RowWrite::put(view, key, Vec::new());
     Item {
         entity: JobId(id).into(),
         expected: 0,

@@ -43,7 +43,7 @@ fn due_at(number: usize, version: u64) -> Timestamp {
 
 fn item(number: usize, expected: u64) -> Item {
     let entity = job(number);
-    let row = |view, key: Vec<u8>, value: Vec<u8>| RowWrite { view, key, value: Some(value) };
+    let row = RowWrite::put;
     let run = Uuid::from_u64_pair(1_763_000_000_000 + (number as u64 / 100) + (expected << 32), mix(number as u64));
     let by_job = [entity.id.as_bytes().as_slice(), run.as_bytes()].concat();
     Item {

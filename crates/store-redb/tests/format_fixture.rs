@@ -63,7 +63,7 @@ fn item(number: u128, expected: u64, kinds: &[&str], alarm: Option<Alarm>) -> It
 /// Two jobs, one of them trimmed; a third one purged.
 fn batches() -> [Batch; 3] {
     let mut first = item(1, 0, &["job_created", "run_fired", "run_completed"], Some(Alarm { at: at(60_000), rank: 4 }));
-    first.rows = vec![RowWrite { view: View::Runs, key: b"run-1".to_vec(), value: Some(b"{\"run\":1}".to_vec()) }];
+    first.rows = vec![RowWrite::put(View::Runs, b"run-1".to_vec(), b"{\"run\":1}".to_vec())];
     first.dedup = vec![Dedup { key: b"request-1".to_vec(), at: at(0), until: at(3_600_000), value: b"job-1".to_vec() }];
     let second = item(2, 0, &["job_created"], None);
     let third = item(3, 0, &["job_created"], Some(Alarm { at: at(5), rank: 0 }));

@@ -129,7 +129,12 @@ fn reads_through_the_overlay_are_reads_of_plain_redb() {
 fn pair(version: u64) -> Batch {
     let moved = |number: u128| {
         let alarm = version.is_multiple_of(2).then(|| Alarm { at: at(version), rank: 0 });
-        let put = |version: u64, value| RowWrite { view: View::Runs, key: run_key(number, version), value };
+        let put = |version: u64, value| RowWrite {
+            view: View::Runs,
+            key: run_key(number, version),
+            value,
+            cells: Vec::new(),
+        };
         Item {
             disposition: Disposition::Keep { snapshot: version.to_be_bytes().to_vec(), alarm },
             rows: vec![put(version + 1, Some(vec![b'r'; 200])), put(version, None)],

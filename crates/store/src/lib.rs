@@ -1,8 +1,8 @@
 //! The contract between Ordo and whatever keeps its data.
 //!
 //! One operation writes: [`Store::commit`], atomically and durably, each item guarded by the version its writer saw.
-//! Invariant: a driver never looks inside an event, a snapshot or a row. Whatever it keeps besides events
-//! (snapshots, alarms, rows) can be rebuilt from them.
+//! Invariant: a driver never looks inside an event, a snapshot or the value of a row; the columns that a row shows come beside
+//! it. Whatever a driver keeps besides events (snapshots, alarms, rows) can be rebuilt from them.
 
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
@@ -14,6 +14,7 @@ mod cluster;
 pub mod conformance;
 mod fault;
 mod partition;
+mod table;
 mod transfer;
 mod view;
 
@@ -24,6 +25,7 @@ pub use batch::{
 pub use cluster::{Cluster, Hint, Hints, Lease, Node, NodeHeartbeat};
 pub use fault::Fault;
 pub use partition::{PARTITIONS, Partition};
+pub use table::{CellType, JOB_STATES, KeyPart, TableCell, TableColumn, TableShape};
 pub use transfer::{Transfer, TransferBatch, TransferredEvents, TransferredKey};
 pub use view::{Direction, KeyRange, Row, RowWrite, View};
 
@@ -149,6 +151,17 @@ pub trait Store: Send + Sync + 'static {
     async fn streams(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<EntityId>, Fault>;
 
     async fn row(&self, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault>;
+
+    /// Whether the store shows [`View::columns`] in tables of its own. Then rows of these views are put with their cells.
+    fn has_tables(&self) -> bool {
+        false
+    }
+
+    /// The cells of a row, in a store with tables.
+    async fn cells(&self, view: View, key: &[u8]) -> Result<Option<Vec<TableCell>>, Fault> {
+        let _ = (view, key);
+        Ok(None)
+    }
 
     async fn rows(&self, view: View, range: &KeyRange, order: Direction, limit: usize) -> Result<Vec<Row>, Fault>;
 

@@ -1,15 +1,20 @@
 //! Views: derived rows in key order, so that lists and look-ups need no scan.
 //!
-//! Invariant: the name and code of a view never change once released; keys and values are the model's, opaque here.
+//! Invariant: the name and code of a view never change once released; keys and values are the engine's, opaque here. What a
+//! store with tables shows of a view, and where it finds its rows, is declared in `table.rs`.
+
+use crate::TableCell;
 
 /// Which view a row belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum View {
+    /// job → nothing, in stores with tables only: a row of columns
+    Jobs,
     /// label, job → nothing
     JobsByLabel,
     /// state, job → nothing
     JobsByState,
-    /// run → the run as JSON
+    /// run → the run, packed
     Runs,
     /// job, run → nothing
     RunsByJob,
@@ -22,10 +27,13 @@ pub enum View {
     /// kind of entity, number of the index, key → value: the small indexes, of jobs (hook, chain, trigger) and of all
     /// other things
     Index,
+    /// incident → nothing, in stores with tables only: a row of columns
+    Incidents,
 }
 
 impl View {
-    pub const ALL: [View; 8] = [
+    pub const ALL: [View; 10] = [
+        View::Jobs,
         View::JobsByLabel,
         View::JobsByState,
         View::Runs,
@@ -34,10 +42,12 @@ impl View {
         View::Queue,
         View::Retention,
         View::Index,
+        View::Incidents,
     ];
 
     pub const fn name(self) -> &'static str {
         match self {
+            View::Jobs => "jobs",
             View::JobsByLabel => "jobs_by_label",
             View::JobsByState => "jobs_by_state",
             View::Runs => "runs",
@@ -46,6 +56,7 @@ impl View {
             View::Queue => "queue",
             View::Retention => "retention",
             View::Index => "index",
+            View::Incidents => "incidents",
         }
     }
 }
@@ -56,6 +67,24 @@ pub struct RowWrite {
     pub view: View,
     pub key: Vec<u8>,
     pub value: Option<Vec<u8>>,
+    /// One for each of [`View::columns`] where a row is put into a store with tables; otherwise none.
+    pub cells: Vec<TableCell>,
+}
+
+impl RowWrite {
+    pub const fn put(view: View, key: Vec<u8>, value: Vec<u8>) -> RowWrite {
+        RowWrite { view, key, value: Some(value), cells: Vec::new() }
+    }
+
+    pub const fn delete(view: View, key: Vec<u8>) -> RowWrite {
+        RowWrite { view, key, value: None, cells: Vec::new() }
+    }
+
+    /// What takes the same row away.
+    #[must_use]
+    pub fn gone(self) -> RowWrite {
+        RowWrite::delete(self.view, self.key)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -30,13 +30,14 @@ pub(crate) struct RoundPlan {
     pub(crate) decided: Vec<bool>,
 }
 
-/// `states`: one for each entity of the commands. On a store that others write to as well, or on one of our own; what waits
-/// in an outbox is looked at within the delay.
+/// `states`: one for each entity of the commands. On a store that others write to as well, or on one of our own; for one with
+/// tables, or without; what waits in an outbox is looked at within the delay.
 pub(crate) fn plan(
     states: States,
     submissions: &mut [Submission],
     moment: Moment,
     is_shared: bool,
+    has_tables: bool,
     flush_delay: Millis,
 ) -> RoundPlan {
     let mut works: Vec<EntityWork> = states.into_iter().map(|(entity, state)| EntityWork::new(entity, state)).collect();
@@ -56,7 +57,7 @@ pub(crate) fn plan(
     for work in works {
         let entity = work.entity;
         plan.states.push((entity, work.now.clone().filter(|_| !work.is_gone())));
-        let PlannedChange { item, change, chunks } = work.finish(moment.now, flush_delay);
+        let PlannedChange { item, change, chunks } = work.finish(moment.now, has_tables, flush_delay);
         plan.batch.chunks.extend(chunks);
         if let Some(item) = item {
             plan.batch.items.push(item);
@@ -180,7 +181,7 @@ impl EntityWork {
         self.forget.extend(forget);
     }
 
-    fn finish(mut self, now: Timestamp, flush_delay: Millis) -> PlannedChange {
+    fn finish(mut self, now: Timestamp, has_tables: bool, flush_delay: Millis) -> PlannedChange {
         let mut change = std::mem::replace(&mut self.change, Change::of(self.entity));
         let chunks = std::mem::take(&mut self.chunks);
         let Some(state) = self.now.take() else { return PlannedChange { item: None, change, chunks } };
@@ -191,21 +192,28 @@ impl EntityWork {
         }
         let has_item = !self.events.is_empty() || self.is_purged;
         let alarm = state.alarm(flush_delay).filter(|_| !is_gone);
-        PlannedChange { item: has_item.then(|| self.item(&state, is_gone, alarm, now)), change, chunks }
+        PlannedChange { item: has_item.then(|| self.item(&state, is_gone, has_tables, alarm, now)), change, chunks }
     }
 
-    fn item(mut self, state: &SharedState, is_gone: bool, alarm: Option<Alarm>, now: Timestamp) -> Item {
+    fn item(
+        mut self,
+        state: &SharedState,
+        is_gone: bool,
+        has_tables: bool,
+        alarm: Option<Alarm>,
+        now: Timestamp,
+    ) -> Item {
         let expected = self.before.as_ref().map_or(0, |before| before.version());
         let mut owners = self.before.as_ref().map(|before| before.chunk_owners()).unwrap_or_default();
         owners.append(&mut self.owners);
         let (named, disposition) = match is_gone {
             true => {
-                let stored = self.before.as_ref().map(|before| before.rows()).unwrap_or_default();
-                self.rows.extend(stored.into_iter().map(|row| RowWrite { value: None, ..row }));
+                let stored = self.before.as_ref().map(|before| before.rows(has_tables)).unwrap_or_default();
+                self.rows.extend(stored.into_iter().map(RowWrite::gone));
                 (Vec::new(), Disposition::Purge)
             }
             false => {
-                self.rows.extend(state.row_changes(self.before.as_ref(), &Self::touched(&self.runs)));
+                self.rows.extend(state.row_changes(self.before.as_ref(), &Self::touched(&self.runs), has_tables));
                 self.trim = self.trim.or_else(|| state.checkpoint(expected, now));
                 (state.chunk_owners(), Disposition::Keep { snapshot: state.encode(), alarm })
             }

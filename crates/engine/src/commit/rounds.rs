@@ -60,6 +60,7 @@ pub struct Rounds {
     /// that end with it.
     busy: BTreeSet<EntityId>,
     is_shared: bool,
+    has_tables: bool,
     /// See [`AHEAD_MIN`].
     ahead_min: usize,
     /// Within which time what waits in an outbox is looked at.
@@ -151,10 +152,17 @@ impl Rounds {
             tainted: BTreeSet::new(),
             busy: BTreeSet::new(),
             is_shared,
+            has_tables: false,
             ahead_min: AHEAD_MIN,
             flush_delay,
             metrics,
         }
+    }
+
+    /// Whether the store shows rows in tables, so that they are written with their columns.
+    #[must_use]
+    pub fn with_tables(self, has_tables: bool) -> Rounds {
+        Rounds { has_tables, ..self }
     }
 
     /// The same, deciding a round ahead as soon as so many commands wait: with 1, rounds overlap as much as they can.
@@ -240,7 +248,7 @@ impl Rounds {
         let loaded = loaded.and_then(|loaded| Ok((complete(known, missing, loaded.snapshots)?, loaded.taken)));
         let plan = loaded.map(|(states, taken)| {
             self.answer_duplicates(&mut submissions, &taken);
-            let mut plan = plan(states, &mut submissions, now, self.is_shared, self.flush_delay);
+            let mut plan = plan(states, &mut submissions, now, self.is_shared, self.has_tables, self.flush_delay);
             plan.batch.chunks.extend(chunks);
             plan
         });
@@ -450,11 +458,12 @@ fn entities_of(submissions: &[Submission]) -> impl Iterator<Item = EntityId> + u
     entities.into_iter()
 }
 
-/// The batch that these commands on new jobs make, for a bare loop that has no engine around it.
-pub fn batch_of(requests: Vec<Request>, now: Timestamp) -> Batch {
+/// The batch that these commands on new jobs make, for a bare loop that has no engine around it, on a store with tables or
+/// without.
+pub fn batch_of(requests: Vec<Request>, now: Timestamp, has_tables: bool) -> Batch {
     let mut submissions: Vec<Submission> = requests.into_iter().map(Request::unanswered).collect();
     let states = entities_of(&submissions).map(|entity| (entity, None)).collect();
-    plan(states, &mut submissions, now.into(), false, OUTBOX_FLUSH_DELAY).batch
+    plan(states, &mut submissions, now.into(), false, has_tables, OUTBOX_FLUSH_DELAY).batch
 }
 
 /// Nothing of it happened: slots go back, the wake is tried again.

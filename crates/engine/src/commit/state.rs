@@ -46,10 +46,10 @@ pub(crate) trait EntityState: Any + Send + Sync {
     fn rank(&self) -> u8;
     /// What waits in its outbox is looked at within the delay.
     fn alarm(&self, flush_delay: Millis) -> Option<Alarm>;
-    /// The rows that follow from the state alone.
-    fn rows(&self) -> Vec<RowWrite>;
+    /// The rows that follow from the state alone; those of tables only for a store that has them.
+    fn rows(&self, has_tables: bool) -> Vec<RowWrite>;
     /// The writes that bring the rows from the state before to this one, with the runs that were touched in between.
-    fn row_changes(&self, before: Option<&SharedState>, touched: &[&Run]) -> Vec<RowWrite>;
+    fn row_changes(&self, before: Option<&SharedState>, touched: &[&Run], has_tables: bool) -> Vec<RowWrite>;
     fn chunk_owners(&self) -> Vec<Uuid>;
     /// The whole stream may be forgotten.
     fn is_over(&self) -> bool;
@@ -78,13 +78,13 @@ impl EntityState for Job {
         self.next_wake(flush_delay).map(|at| Alarm { at, rank: Job::rank(self) })
     }
 
-    fn rows(&self) -> Vec<RowWrite> {
-        projection::job_rows(self)
+    fn rows(&self, has_tables: bool) -> Vec<RowWrite> {
+        projection::job_rows(self, has_tables)
     }
 
-    fn row_changes(&self, before: Option<&SharedState>, touched: &[&Run]) -> Vec<RowWrite> {
+    fn row_changes(&self, before: Option<&SharedState>, touched: &[&Run], has_tables: bool) -> Vec<RowWrite> {
         let before = before.and_then(|before| job(before).ok());
-        projection::changes(before.as_deref(), self, touched)
+        projection::changes(before.as_deref(), self, touched, has_tables)
     }
 
     fn chunk_owners(&self) -> Vec<Uuid> {
@@ -143,12 +143,15 @@ impl<T: Stored> EntityState for Versioned<T> {
         self.value.next_wake(flush_delay).map(|at| Alarm { at, rank: self.value.rank() })
     }
 
-    fn rows(&self) -> Vec<RowWrite> {
-        self.value.rows(self.id)
+    fn rows(&self, has_tables: bool) -> Vec<RowWrite> {
+        let mut rows = self.value.rows(self.id);
+        rows.extend(has_tables.then(|| self.value.table_row(self.id)).flatten());
+        rows
     }
 
-    fn row_changes(&self, before: Option<&SharedState>, _touched: &[&Run]) -> Vec<RowWrite> {
-        projection::difference(&before.map(|before| before.rows()).unwrap_or_default(), self.rows())
+    fn row_changes(&self, before: Option<&SharedState>, _touched: &[&Run], has_tables: bool) -> Vec<RowWrite> {
+        let known = before.map(|before| before.rows(has_tables)).unwrap_or_default();
+        projection::difference(&known, self.rows(has_tables))
     }
 
     fn chunk_owners(&self) -> Vec<Uuid> {

@@ -96,7 +96,8 @@ struct Wiring {
 impl Wiring {
     fn batcher(&self, queue: UnboundedReceiver<BatcherMessage>) -> Batcher {
         Batcher {
-            rounds: Rounds::new(self.store.is_shared(), self.options.flush_delay, self.metrics.clone()),
+            rounds: Rounds::new(self.store.is_shared(), self.options.flush_delay, self.metrics.clone())
+                .with_tables(self.store.has_tables()),
             store: self.store.clone(),
             clock: self.clock.clone(),
             queue,

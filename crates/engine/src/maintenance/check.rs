@@ -99,18 +99,18 @@ impl FoldedState {
         }
     }
 
-    fn rows(&self) -> Vec<RowWrite> {
+    fn rows(&self, has_tables: bool) -> Vec<RowWrite> {
         match self {
-            FoldedState::Job(job) => projection::job_rows(job),
-            FoldedState::Object(state) => state.rows(),
+            FoldedState::Job(job) => projection::job_rows(job, has_tables),
+            FoldedState::Object(state) => state.rows(has_tables),
         }
     }
 }
 
 impl Folded {
-    fn rows(&self) -> Vec<RowWrite> {
-        let own = self.state.iter().flat_map(FoldedState::rows);
-        own.chain(self.runs.values().flat_map(projection::run_rows)).collect()
+    fn rows(&self, has_tables: bool) -> Vec<RowWrite> {
+        let own = self.state.iter().flat_map(|state| state.rows(has_tables));
+        own.chain(self.runs.values().flat_map(|run| projection::run_rows(run, has_tables))).collect()
     }
 
     fn take(&mut self, event: &StoredEvent) -> Result<(), Fault> {
@@ -223,15 +223,26 @@ async fn check_stream(
             report.differ(format!("{entity}: counts {} runs, the events say {kept}", job.history.kept));
         }
     }
-    for row in folded.rows() {
+    for row in folded.rows(store.has_tables()) {
         *expected.entry(row.view).or_default() += 1;
-        let found = store.row(row.view, &row.key).await?;
-        if found != row.value {
-            let what = if found.is_none() { "is missing" } else { "differs" };
+        if let Some(what) = difference(store, &row).await? {
             report.differ(format!("{entity}: a row of {} {what}", row.view.name()));
         }
     }
     Ok(())
+}
+
+/// How a stored row differs from what the events say, in words.
+async fn difference(store: &dyn Store, row: &RowWrite) -> Result<Option<&'static str>, Fault> {
+    let found = store.row(row.view, &row.key).await?;
+    if found != row.value {
+        return Ok(Some(if found.is_none() { "is missing" } else { "differs" }));
+    }
+    if row.cells.is_empty() {
+        return Ok(None);
+    }
+    let cells = store.cells(row.view, &row.key).await?;
+    Ok((cells.as_ref() != Some(&row.cells)).then_some("has columns that differ"))
 }
 
 /// Folds one stream from its oldest event to its newest.
@@ -260,7 +271,7 @@ pub async fn reindex(store: &dyn Store, progress: &mut (dyn FnMut(u64) + Send)) 
         after = Some(*last);
         let mut found = Vec::with_capacity(streams.len());
         for entity in streams {
-            found.extend(rebuilt(entity, &fold(store, entity).await?));
+            found.extend(rebuilt(entity, &fold(store, entity).await?, store.has_tables()));
             done += 1;
         }
         store.rebuild(found).await?;
@@ -270,8 +281,8 @@ pub async fn reindex(store: &dyn Store, progress: &mut (dyn FnMut(u64) + Send)) 
     Ok(done)
 }
 
-fn rebuilt(entity: EntityId, folded: &Folded) -> Option<Rebuilt> {
+fn rebuilt(entity: EntityId, folded: &Folded, has_tables: bool) -> Option<Rebuilt> {
     let state = folded.state.as_ref()?;
     let snapshot = Snapshot { version: state.version(), alarm: state.alarm(), state: state.encode() };
-    Some(Rebuilt { entity, snapshot, rows: folded.rows() })
+    Some(Rebuilt { entity, snapshot, rows: folded.rows(has_tables) })
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use ordo_model::{EntityId, Kind, Timestamp};
 use ordo_store::{
     Batch, Chunk, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot, Stats, Store,
-    StoredEvent, StreamPage, Version, View,
+    StoredEvent, StreamPage, TableCell, Version, View,
 };
 use uuid::Uuid;
 
@@ -137,6 +137,14 @@ impl Store for CountingStore {
 
     async fn stats(&self) -> Result<Stats, Fault> {
         self.read().stats().await
+    }
+
+    fn has_tables(&self) -> bool {
+        self.inner.has_tables()
+    }
+
+    async fn cells(&self, view: View, key: &[u8]) -> Result<Option<Vec<TableCell>>, Fault> {
+        self.read().cells(view, key).await
     }
 
     async fn estimate(&self) -> Result<Stats, Fault> {

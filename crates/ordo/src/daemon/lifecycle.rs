@@ -71,7 +71,14 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
     let folder = StateFolder::here();
     folder.make()?;
     let (of_store, beside) = (settings.clone(), folder.clone());
-    let store = on(work, async move { parts::store(&of_store, &beside).await }).await?;
+    let opening = on(work, async move { parts::store(&of_store, &beside).await });
+    let store = tokio::select! {
+        opened = opening => opened?,
+        signal = signals.next() => {
+            tracing::info!(signal, "stopped before the store was open");
+            return Ok(Exit::Done);
+        }
+    };
     let _taken = folder.take()?;
     // Before the socket is there: as long as it is, the address is this daemon's.
     folder.forget_address()?;

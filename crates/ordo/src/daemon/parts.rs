@@ -25,7 +25,7 @@ pub(super) async fn store(settings: &Settings, folder: &StateFolder) -> Result<O
         folder::make_for(path)?;
         refuse_emptied(path, folder)?;
     }
-    let opened = place.open(settings.store.cache_bytes).await.map_err(|error| error.at_start(&place))?;
+    let opened = place.open_once_there(settings.store.cache_bytes).await.map_err(|error| error.at_start(&place))?;
     // What would be refused later is refused now: a disk without room, a reindex that was killed.
     opened.store().try_write().await.map_err(|fault| Error::from(fault).at_start(&place))?;
     tracing::info!(store = %place.shown(), "store open");

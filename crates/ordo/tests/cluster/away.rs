@@ -58,3 +58,30 @@ fn while_the_database_is_away_the_node_says_so_and_goes_on_when_it_is_back() {
     let (code, said) = daemon.stop();
     assert_eq!(code, 0, "{said}");
 }
+
+#[test]
+fn a_node_that_starts_before_its_database_waits_for_it() {
+    let (mut database, world) = (Database::start(), World::new());
+    database.quit();
+    let url = Database::url_on(database.port()).replace("ordo@", "ordo:s3cret@");
+    let begin = |said: &str| {
+        let mut command = world.command(&["serve", "--listen", "127.0.0.1:0", "--store", &url]);
+        command.stderr(std::fs::File::create(world.file(said)).unwrap()).spawn().unwrap()
+    };
+    let stop = |mut node: std::process::Child| {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&node), rustix::process::Signal::TERM).unwrap();
+        eventually("the node has ended", || node.try_wait().unwrap()).code()
+    };
+    let waits = |said: &str| eventually("it waits", || world.read(said).contains("waiting for it").then_some(()));
+
+    let given_up = begin("first");
+    waits("first");
+    assert_eq!(stop(given_up), Some(0), "whoever waits can be stopped");
+
+    let node = begin("second");
+    waits("second");
+    database.up();
+    eventually("it is ready", || world.read("second").contains("ordo is ready at").then_some(()));
+    assert!(!world.read("second").contains("s3cret"), "{}", world.read("second"));
+    assert_eq!(stop(node), Some(0));
+}

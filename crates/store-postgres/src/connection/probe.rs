@@ -15,9 +15,7 @@ pub(crate) async fn try_write(database: &ConnectionPools) -> Result<(), Fault> {
     let done =
         touch(database).await.map_err(|trouble| trouble.into_fault("looking whether the database can be written"));
     if done? {
-        return Err(Fault::damaged(
-            "a rebuild of the derived tables did not come to its end: run `ordo store reindex` again",
-        ));
+        return Err(Fault::damaged(crate::rebuild::INCOMPLETE));
     }
     Ok(())
 }

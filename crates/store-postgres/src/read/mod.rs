@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::codes;
 use crate::connection::connect::ConnectionPools;
+use crate::tables;
 
 pub(crate) async fn load(database: &ConnectionPools, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {
     if entities.is_empty() {
@@ -33,7 +34,7 @@ pub(crate) async fn load(database: &ConnectionPools, entities: &[EntityId]) -> R
 }
 
 /// The answer to the question whose ordinal is in the first column; ordinals count from one.
-fn ordinal<'a, T>(row: &Found, answers: &'a mut [T]) -> Option<&'a mut T> {
+pub(crate) fn ordinal<'a, T>(row: &Found, answers: &'a mut [T]) -> Option<&'a mut T> {
     usize::try_from(row.get::<_, i64>(0)).ok().and_then(|ordinal| answers.get_mut(ordinal.wrapping_sub(1)))
 }
 
@@ -102,6 +103,9 @@ pub(crate) fn due_alarm(row: &Found) -> Result<DueAlarm, Fault> {
 }
 
 pub(crate) async fn row(database: &ConnectionPools, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+    if let Some(shape) = view.shape() {
+        return tables::read::row(database, view, &shape, key).await;
+    }
     let sql = "SELECT value FROM rows WHERE view = $1 AND key = $2";
     let rows = database.query("reading a row", sql, &[&codes::view(view), &key]).await?;
     Ok(rows.first().map(|row| row.get(0)))
@@ -114,6 +118,9 @@ pub(crate) async fn rows(
     order: Direction,
     limit: usize,
 ) -> Result<Vec<Row>, Fault> {
+    if let Some(shape) = view.shape() {
+        return tables::read::rows(database, view, &shape, range, order, limit).await;
+    }
     let sql = match (order, &range.to) {
         (Direction::Ascending, None) => {
             "SELECT key, value FROM rows WHERE view = $1 AND key >= $2 ORDER BY key LIMIT $3"
@@ -141,6 +148,9 @@ pub(crate) async fn rows_by_key(
     view: View,
     keys: &[Vec<u8>],
 ) -> Result<Vec<Option<Vec<u8>>>, Fault> {
+    if let Some(shape) = view.shape() {
+        return tables::read::rows_by_key(database, view, &shape, keys).await;
+    }
     if keys.is_empty() {
         return Ok(Vec::new());
     }
@@ -163,6 +173,9 @@ pub(crate) async fn rows_of_ranges(
     order: Direction,
     limit: usize,
 ) -> Result<Vec<Vec<Row>>, Fault> {
+    if let Some(shape) = view.shape() {
+        return tables::read::rows_of_ranges(database, view, &shape, ranges, order, limit).await;
+    }
     let bounds: Option<Vec<&[u8]>> = ranges.iter().map(|range| range.to.as_deref()).collect();
     let Some(to) = bounds.filter(|to| !to.is_empty()) else {
         let mut found = Vec::with_capacity(ranges.len());

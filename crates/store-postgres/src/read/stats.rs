@@ -2,12 +2,14 @@
 //!
 //! Invariant: an estimate reads a bounded number of rows, however many there are.
 
-use ordo_store::{Fault, Stats, View};
+use ordo_store::{Fault, Stats, TableShape, View};
 use tokio_postgres::Row as Found;
 
 use crate::codes;
 use crate::connection::connect::ConnectionPools;
 use crate::migrate::LAYOUT;
+use crate::tables::bounds::named;
+use crate::tables::table_name;
 
 /// Up to so many rows an estimate is exact.
 const COUNTED_MAX: i64 = 1_000;
@@ -23,12 +25,22 @@ pub(crate) async fn stats(database: &ConnectionPools) -> Result<Stats, Fault> {
     );
     let mut counted = one(database, &sql, &[]).await.map(|row| totals(&row))?;
     let by_view = database.query("counting", "SELECT view, count(*) FROM rows GROUP BY view", &[]).await?;
-    let rows_of = |view: View| {
-        let row = by_view.iter().find(|row| row.get::<_, i32>(0) == codes::view(view));
-        row.map_or(0, |row| count(row, 1))
-    };
-    counted.rows = View::ALL.iter().map(|view| (*view, rows_of(*view))).collect();
+    for view in View::ALL {
+        let rows = match view.shape() {
+            Some(shape) => count_table(database, &shape).await?,
+            None => by_view.iter().find(|row| row.get::<_, i32>(0) == codes::view(view)).map_or(0, |row| count(row, 1)),
+        };
+        counted.rows.push((view, rows));
+    }
     Ok(counted)
+}
+
+/// The rows of a view that is a table or an index of one.
+async fn count_table(database: &ConnectionPools, shape: &TableShape) -> Result<u64, Fault> {
+    let left_out = named(shape).zip(shape.left_out);
+    let condition = left_out.map_or(String::new(), |((column, _), name)| format!(" WHERE {column} <> '{name}'"));
+    let sql = format!("SELECT count(*) FROM {}{condition}", table_name(shape.table));
+    one(database, &sql, &[]).await.map(|row| count(&row, 0))
 }
 
 /// What the server believes, where there is more than it takes a moment to count. Views are left out.

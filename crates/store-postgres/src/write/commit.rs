@@ -5,13 +5,14 @@
 //! writer is still under way, and the row says which was its last.
 
 use deadpool_postgres::Object;
-use futures_util::future::{BoxFuture, join_all};
 use ordo_store::{Batch, CommitOutcome, Fault, Partition};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::codes;
 use crate::fault::Trouble;
+use crate::tables::put_tables;
+use crate::write::pipeline::{Pipeline, params};
 use crate::write::plan::{CommitPlan, Concerned, KnownState, Writes};
 
 const LOCK_WRITER: &str = "SELECT committed FROM writers WHERE writer = $1 FOR UPDATE";
@@ -82,8 +83,7 @@ pub(crate) async fn try_once(client: &Object, writer: Uuid, batches: &[Batch], e
         return end(client, Tried::Earlier).await;
     }
     if lookup.rebuilding {
-        let unfinished =
-            Fault::damaged("a rebuild of the derived tables did not come to its end: run `ordo store reindex` again");
+        let unfinished = Fault::damaged(crate::rebuild::INCOMPLETE);
         return Tried::Broken { trouble: unfinished.into(), signed: None };
     }
     let CommitPlan { outcomes, writes, .. } = CommitPlan::of(batches, lookup.known);
@@ -153,40 +153,6 @@ async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Co
     Ok(CommitLookup { committed, rebuilding, known })
 }
 
-type SentStatement<'a> = BoxFuture<'a, Result<(), tokio_postgres::Error>>;
-
-/// Statements to be sent together, in order.
-struct Pipeline<'a> {
-    client: &'a Object,
-    sent: Vec<SentStatement<'a>>,
-}
-
-impl<'a> Pipeline<'a> {
-    async fn add(&mut self, sql: &str, params: Vec<Box<dyn ToSql + Sync + Send + 'a>>) -> Result<(), Trouble> {
-        let (client, statement) = (self.client, self.client.prepare_cached(sql).await?);
-        self.sent.push(Box::pin(async move {
-            let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|param| &**param as &(dyn ToSql + Sync)).collect();
-            client.execute(&statement, &params).await.map(drop)
-        }));
-        Ok(())
-    }
-
-    fn command(&mut self, sql: &'static str) {
-        let client = self.client;
-        self.sent.push(Box::pin(async move { client.batch_execute(sql).await }));
-    }
-
-    /// The first error is the cause; what comes behind it was refused because of it, except a COMMIT, which says yes
-    /// and rolls back.
-    async fn finish(self) -> Result<(), Trouble> {
-        join_all(self.sent).await.into_iter().collect::<Result<(), _>>().map_err(Trouble::from)
-    }
-}
-
-macro_rules! params {
-    ($($param:expr),* $(,)?) => { vec![$(Box::new($param) as Box<dyn ToSql + Sync + Send>),*] };
-}
-
 /// Writes everything inside the open transaction and commits it.
 pub(crate) async fn write(
     client: &Object,
@@ -194,13 +160,14 @@ pub(crate) async fn write(
     name: Uuid,
     writer: Option<Uuid>,
 ) -> Result<(), Trouble> {
-    let mut pipeline = Pipeline { client, sent: Vec::new() };
+    let mut pipeline = Pipeline::on(client);
     if let Some(writer) = writer {
         pipeline.add(SIGN, params![writer, name]).await?;
     }
     remove_events(&mut pipeline, writes).await?;
     append(&mut pipeline, writes).await?;
     put_entities(&mut pipeline, writes, name).await?;
+    put_tables(&mut pipeline, &writes.tables).await?;
     put_rows(&mut pipeline, writes).await?;
     put_beside(&mut pipeline, writes).await?;
     if !writes.last.is_empty() {

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::codes;
 use crate::read::position::Vector;
+use crate::tables::{NewTableRow, TableWrites};
 
 /// What must be locked and read before batches can be decided.
 #[derive(Debug, Default)]
@@ -83,6 +84,7 @@ pub(crate) struct Writes<'a> {
     pub(crate) events: BTreeMap<EntityId, Vec<Appended<'a>>>,
     /// By view and key; None: it goes. The partition is that of the entity that wrote it last.
     pub(crate) rows: BTreeMap<RowKey<'a>, (Partition, Option<&'a [u8]>)>,
+    pub(crate) tables: TableWrites<'a>,
     pub(crate) dedup: BTreeMap<&'a [u8], &'a Dedup>,
     pub(crate) forgotten: BTreeSet<Uuid>,
     pub(crate) chunks: BTreeMap<(Uuid, u64), &'a [u8]>,
@@ -90,20 +92,32 @@ pub(crate) struct Writes<'a> {
 
 impl<'a> Writes<'a> {
     pub(crate) fn is_empty(&self) -> bool {
-        let Writes { last: _, entities, purged, cuts, events, rows, dedup, forgotten, chunks } = self;
+        let Writes { last: _, entities, purged, cuts, events, rows, tables, dedup, forgotten, chunks } = self;
         entities.is_empty()
             && purged.is_empty()
             && cuts.is_empty()
             && events.is_empty()
             && rows.is_empty()
+            && tables.is_empty()
             && dedup.is_empty()
             && forgotten.is_empty()
             && chunks.is_empty()
     }
 
     pub(crate) fn put_rows(&mut self, partition: Partition, rows: &'a [RowWrite]) {
-        for RowWrite { view, key, value } in rows {
-            self.rows.insert((code_of(*view), key), (partition, value.as_deref()));
+        for RowWrite { view, key, value, cells } in rows {
+            match view.shape() {
+                None => {
+                    self.rows.insert((code_of(*view), key), (partition, value.as_deref()));
+                }
+                Some(shape) if shape.table == *view => {
+                    let Ok(id) = Uuid::from_slice(key) else { continue };
+                    let row = value.as_deref().map(|value| NewTableRow { value, cells });
+                    self.tables.insert((*view, id), (partition, row));
+                }
+                // An index of a table has what the table's columns say.
+                Some(_) => {}
+            }
         }
     }
 

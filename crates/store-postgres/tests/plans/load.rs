@@ -7,7 +7,16 @@ use tokio_postgres::{Client, NoTls};
 use uuid::Uuid;
 
 /// Views that are filled.
-pub(crate) const VIEWS: [View; 2] = [View::Queue, View::Index];
+pub(crate) const VIEWS: [View; 8] = [
+    View::Queue,
+    View::Index,
+    View::Jobs,
+    View::JobsByState,
+    View::Runs,
+    View::RunsByJob,
+    View::RunsByStatus,
+    View::Incidents,
+];
 
 pub(crate) async fn connect(server: &TestServer, user: &str) -> Client {
     let config = format!("host=127.0.0.1 port={} user={user} dbname=postgres", server.port());
@@ -16,9 +25,9 @@ pub(crate) async fn connect(server: &TestServer, user: &str) -> Client {
     client
 }
 
-/// So many jobs with four events and a few rows each; one in fifty is overdue.
+/// So many jobs with four events, two runs and a few rows each; one in fifty is overdue.
 pub(crate) async fn fill(client: &Client, jobs: u32) {
-    let fill = include_str!("fill.sql").replace(":jobs", &jobs.to_string());
+    let fill = include_str!("fill.sql").replace(":jobs", &jobs.to_string()).replace(":runs", "2");
     client.batch_execute(&fill).await.unwrap();
     client.batch_execute("VACUUM ANALYZE").await.unwrap();
 }

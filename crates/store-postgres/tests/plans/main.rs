@@ -9,7 +9,9 @@ mod load;
 use std::collections::BTreeMap;
 
 use ordo_model::{Millis, Timestamp};
-use ordo_store::conformance::given::{accept, alarm, at, chunk, delete, grow, item, job, once, purge, put, trim};
+use ordo_store::conformance::given::{
+    accept, alarm, at, chunk, delete, grow, item, job, no_run_rows, once, purge, put, run_rows, trim,
+};
 use ordo_store::{
     Batch, Cluster, Direction, DueAlarm, Item, KeyRange, NodeHeartbeat, Partition, Position, Store, Transfer, View,
 };
@@ -82,10 +84,15 @@ async fn write(store: &PostgresStore) {
         store.commit(batch).await.unwrap();
     }
     for number in 1..=8 {
-        accept(store, trim(job(number), 13, 10)).await;
+        accept(store, item(job(number), 13).with_rows(run_rows(job(number), number, "running", b"run"))).await;
+        accept(store, item(job(number), 14).with_rows(run_rows(job(number), number, "completed", b"run"))).await;
+        accept(store, item(job(number), 15).with_rows(no_run_rows(job(number), number))).await;
+    }
+    for number in 1..=8 {
+        accept(store, trim(job(number), 16, 10)).await;
     }
     for number in 1..=4 {
-        accept(store, purge(job(number), 13)).await;
+        accept(store, purge(job(number), 16)).await;
     }
 }
 
@@ -127,6 +134,7 @@ async fn read_view(store: &PostgresStore, view: View) {
         store.rows_of_ranges(view, &[range.clone(), range.clone()], order, 20).await.unwrap();
     }
     store.row(view, &low).await.unwrap().unwrap();
+    store.cells(view, &low).await.unwrap();
     let keys: Vec<Vec<u8>> = some.into_iter().map(|row| row.key).collect();
     assert!(store.rows_by_key(view, &keys).await.unwrap().iter().all(Option::is_some));
 }

@@ -236,7 +236,7 @@ impl<'p> Reader<'p> {
     fn row(&mut self) -> Result<RowWrite, Fault> {
         let name = self.text()?;
         let view = View::ALL.into_iter().find(|view| view.name() == name).ok_or_else(unreadable)?;
-        Ok(RowWrite { view, key: self.bytes()?, value: self.optional(Reader::bytes)? })
+        Ok(RowWrite { view, key: self.bytes()?, value: self.optional(Reader::bytes)?, cells: Vec::new() })
     }
 
     fn dedup(&mut self) -> Result<Dedup, Fault> {
@@ -266,8 +266,8 @@ mod tests {
                 alarm: Some(Alarm { at: Timestamp::MIN, rank: 9 }),
             },
             rows: vec![
-                RowWrite { view: View::Runs, key: b"run".to_vec(), value: Some(Vec::new()) },
-                RowWrite { view: View::Queue, key: Vec::new(), value: None },
+                RowWrite::put(View::Runs, b"run".to_vec(), Vec::new()),
+                RowWrite::delete(View::Queue, Vec::new()),
             ],
             dedup: vec![Dedup {
                 key: b"key".to_vec(),

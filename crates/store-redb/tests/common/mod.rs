@@ -142,7 +142,7 @@ impl StoreWorkload {
 
     fn purge(&mut self, number: u64, expected: u64) -> Item {
         self.jobs[number as usize].version = 0;
-        let gone = |view: View, key: Vec<u8>| RowWrite { view, key, value: None };
+        let gone = RowWrite::delete;
         let rows = (1..=expected).map(|version| gone(View::Runs, row_key(number, version)));
         Item {
             entity: job(number),
@@ -166,8 +166,8 @@ impl StoreWorkload {
     fn rows(&mut self, number: u64, version: u64) -> Vec<RowWrite> {
         let run = self.bytes(200);
         vec![
-            RowWrite { view: View::JobsByState, key: row_key(number, 0), value: Some(Vec::new()) },
-            RowWrite { view: View::Runs, key: row_key(number, version), value: Some(run) },
+            RowWrite::put(View::JobsByState, row_key(number, 0), Vec::new()),
+            RowWrite::put(View::Runs, row_key(number, version), run),
         ]
     }
 

@@ -55,11 +55,11 @@ pub async fn a_conflict_writes_nothing(place: &dyn StoreUnderTest) {
     let store = place.open().await;
     grow(&*store, job(1), 1).await;
     let before = (positions(&*store).await, store.load(&[job(1)]).await.unwrap(), store.stats().await.unwrap());
-    let late = item(job(1), 0).with_alarm(Some(alarm(5))).with_rows(vec![put(View::Runs, b"k", b"v")]);
+    let late = item(job(1), 0).with_alarm(Some(alarm(5))).with_rows(vec![put(View::Queue, b"k", b"v")]);
     assert_eq!(commit(&*store, vec![late]).await, [CommitOutcome::Conflict { actual: 1 }]);
     let after = (positions(&*store).await, store.load(&[job(1)]).await.unwrap(), store.stats().await.unwrap());
     assert_eq!((before.0, before.1, before.2.events), (after.0, after.1, after.2.events));
-    assert_eq!((after.2.alarms, store.row(View::Runs, b"k").await.unwrap()), (0, None));
+    assert_eq!((after.2.alarms, store.row(View::Queue, b"k").await.unwrap()), (0, None));
 }
 
 pub async fn a_conflict_does_not_stop_the_other_items(place: &dyn StoreUnderTest) {
@@ -166,12 +166,12 @@ pub async fn large_values_come_back_whole(place: &dyn StoreUnderTest) {
     let large = |byte: u8| vec![byte; 1024 * 1024];
     let mut big = Item { disposition: Disposition::Keep { snapshot: large(b's'), alarm: None }, ..item(job(1), 0) };
     big.events[0].data = large(b'e');
-    big.rows = vec![put(View::Runs, b"big", &large(b'r'))];
+    big.rows = vec![put(View::Queue, b"big", &large(b'r'))];
     let chunks = vec![crate::Chunk { bytes: large(b'c'), ..chunk(1, 0, "") }];
     store.commit(Batch { items: vec![big], chunks }).await.unwrap();
     assert_eq!(store.load(&[job(1)]).await.unwrap()[0].as_ref().unwrap().state, large(b's'));
     assert_eq!(store.events(&Position::default(), 1).await.unwrap()[0].data, large(b'e'));
-    assert_eq!(store.row(View::Runs, b"big").await.unwrap(), Some(large(b'r')));
+    assert_eq!(store.row(View::Queue, b"big").await.unwrap(), Some(large(b'r')));
     assert_eq!(store.chunks(chunk(1, 0, "").owner, 0, 1).await.unwrap()[0].bytes, large(b'c'));
 }
 

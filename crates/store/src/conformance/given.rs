@@ -2,12 +2,13 @@
 //!
 //! Invariant: everything follows from small numbers; two calls with the same numbers are equal.
 
+use ordo_model::job::RunStatus;
 use ordo_model::{EntityId, Kind, Timestamp};
 use uuid::Uuid;
 
 use crate::{
-    Alarm, Batch, Chunk, CommitOutcome, Dedup, Disposition, DueAlarm, EventActor, Item, NewEvent, RowWrite, Store,
-    Trim, Version, View,
+    Alarm, Batch, CellType, Chunk, CommitOutcome, Dedup, Disposition, DueAlarm, EventActor, Item, JOB_STATES, NewEvent,
+    RowWrite, Store, TableCell, TableColumn, Trim, Version, View,
 };
 
 pub fn job(number: u128) -> EntityId {
@@ -52,11 +53,75 @@ pub fn trim(entity: EntityId, expected: Version, through: Version) -> Item {
 }
 
 pub fn put(view: View, key: &[u8], value: &[u8]) -> RowWrite {
-    RowWrite { view, key: key.to_vec(), value: Some(value.to_vec()) }
+    RowWrite::put(view, key.to_vec(), value.to_vec())
 }
 
 pub fn delete(view: View, key: &[u8]) -> RowWrite {
-    RowWrite { view, key: key.to_vec(), value: None }
+    RowWrite::delete(view, key.to_vec())
+}
+
+/// A run of a job with everything that follows from it, whatever it was before.
+pub fn run_rows(job: EntityId, run: u128, status: &str, value: &[u8]) -> Vec<RowWrite> {
+    let mut rows = no_run_rows(job, run);
+    rows.retain(|row| row.view == View::RunsByStatus);
+    let id = Uuid::from_u128(run);
+    let row = RowWrite::put(View::Runs, id.as_bytes().to_vec(), value.to_vec());
+    rows.push(RowWrite { cells: run_cells(job, status), ..row });
+    rows.push(RowWrite::put(View::RunsByJob, [*job.id.as_bytes(), *id.as_bytes()].concat(), Vec::new()));
+    let code = RunStatus::code_of(status).unwrap();
+    if status != "completed" {
+        rows.push(RowWrite::put(View::RunsByStatus, by_status(code, run), Vec::new()));
+    }
+    rows
+}
+
+/// What takes a run away, with everything that follows from it.
+pub fn no_run_rows(job: EntityId, run: u128) -> Vec<RowWrite> {
+    let id = Uuid::from_u128(run);
+    let statuses =
+        (0u8..).zip(RunStatus::NAMES).map(|(code, _)| RowWrite::delete(View::RunsByStatus, by_status(code, run)));
+    let by_job = RowWrite::delete(View::RunsByJob, [*job.id.as_bytes(), *id.as_bytes()].concat());
+    statuses.chain([by_job, RowWrite::delete(View::Runs, id.as_bytes().to_vec())]).collect()
+}
+
+/// The key of a run under the code of its status.
+pub fn by_status(code: u8, run: u128) -> Vec<u8> {
+    [&[code], Uuid::from_u128(run).as_bytes().as_slice()].concat()
+}
+
+/// In the order of the columns of runs.
+pub fn run_cells(job: EntityId, status: &str) -> Vec<TableCell> {
+    let cell = |column: &TableColumn| match (column.name, column.cell_type) {
+        ("job_id", _) => TableCell::Id(job.id),
+        ("status", _) => TableCell::text(status),
+        ("reason" | "executor" | "skipped_to" | "skipped_count" | "parent_id", _) => TableCell::Null,
+        (name, CellType::Text) => TableCell::text(name),
+        (_, CellType::Time) => TableCell::Time(at(1_500)),
+        (_, CellType::Integer) => TableCell::Integer(-7),
+        (_, CellType::Id) => TableCell::Id(Uuid::from_u128(9)),
+    };
+    View::Runs.columns().iter().map(cell).collect()
+}
+
+/// The row of a job, and its row under its state, whatever that was before.
+pub fn job_rows(job: EntityId, state: &str) -> Vec<RowWrite> {
+    let by_state = |code: u8| [&[code], job.id.as_bytes().as_slice()].concat();
+    let cell = |column: &TableColumn| match (column.name, column.cell_type) {
+        ("state", _) => TableCell::text(state),
+        (name, CellType::Text) => TableCell::text(name),
+        (_, CellType::Time) => TableCell::Time(at(1_500)),
+        (_, CellType::Integer) => TableCell::Integer(5),
+        (_, CellType::Id) => TableCell::Null,
+    };
+    let row = RowWrite::put(View::Jobs, job.id.as_bytes().to_vec(), Vec::new());
+    let mut rows = vec![RowWrite { cells: View::Jobs.columns().iter().map(cell).collect(), ..row }];
+    for (code, name) in (0u8..).zip(JOB_STATES) {
+        rows.push(RowWrite {
+            value: (name == state).then(Vec::new),
+            ..RowWrite::delete(View::JobsByState, by_state(code))
+        });
+    }
+    rows
 }
 
 /// Taken at `now`, good until `until`.

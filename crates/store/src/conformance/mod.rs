@@ -21,6 +21,7 @@ pub mod rebuilds;
 pub mod reopening;
 pub mod rows;
 pub mod snapshots;
+pub mod tables;
 pub mod trims;
 
 /// Where a case has its store: a folder, a database. New for each case, empty at first.
@@ -155,6 +156,18 @@ macro_rules! conformance_cases {
                 rows_of_ranges_are_one_list_per_range_each_cut_at_the_limit
                 rows_of_ranges_may_be_open_empty_or_the_wrong_way_round
             }
+            tables {
+                a_run_is_found_by_its_id_its_job_and_its_status
+                a_run_that_moves_on_is_found_by_its_new_status_alone
+                a_run_that_is_gone_is_found_nowhere
+                runs_of_a_job_come_in_order_from_either_end
+                statuses_come_in_the_order_of_their_codes
+                runs_of_many_jobs_come_in_one_read
+                a_job_is_found_by_its_state
+                a_store_with_tables_has_the_cells_that_were_written
+                a_row_of_a_table_without_its_cells_is_misuse_where_there_are_tables
+                a_rebuild_puts_back_tables_and_their_indexes
+            }
             chunks {
                 chunks_come_in_order_of_number_not_of_arrival
                 chunks_page_from_a_number
@@ -198,7 +211,7 @@ mod tests {
     }
     conformance_cases!(names,);
 
-    const SOURCES: [(&str, &str); 10] = [
+    const SOURCES: [(&str, &str); 11] = [
         ("commits", include_str!("commits.rs")),
         ("dedup", include_str!("dedup.rs")),
         ("alarms", include_str!("alarms.rs")),
@@ -207,6 +220,7 @@ mod tests {
         ("rows", include_str!("rows.rs")),
         ("chunks", include_str!("chunks.rs")),
         ("snapshots", include_str!("snapshots.rs")),
+        ("tables", include_str!("tables.rs")),
         ("rebuilds", include_str!("rebuilds.rs")),
         ("reopening", include_str!("reopening.rs")),
     ];

@@ -10,7 +10,7 @@ pub async fn clearing_empties_what_is_derived_and_keeps_the_events(place: &dyn S
     store.clear_derived().await.unwrap();
     assert_eq!(store.load(&[job(1)]).await.unwrap(), [None]);
     assert_eq!(due(&*store).await, []);
-    assert_eq!(store.row(View::Runs, b"k").await.unwrap(), None);
+    assert_eq!(store.row(View::Queue, b"k").await.unwrap(), None);
     assert_eq!(kinds(&*store, job(1)).await, ["e1", "e2"]);
 }
 
@@ -22,7 +22,7 @@ pub async fn a_rebuild_puts_back_snapshots_alarms_and_rows(place: &dyn StoreUnde
     store.rebuild(vec![rebuilt()]).await.unwrap();
     store.end_rebuild().await.unwrap();
     assert_eq!((store.load(&[job(1)]).await.unwrap(), due(&*store).await), before);
-    assert_eq!(store.row(View::Runs, b"k").await.unwrap(), Some(b"v".to_vec()));
+    assert_eq!(store.row(View::Queue, b"k").await.unwrap(), Some(b"v".to_vec()));
     assert_eq!(accept(&*store, item(job(1), 2)).await, 3);
 }
 
@@ -70,13 +70,13 @@ pub async fn a_rebuild_keeps_dedup_keys_and_chunks(place: &dyn StoreUnderTest) {
 async fn seed(store: &dyn Store) {
     let first = item(job(1), 0).with_dedup(vec![once("once", 0, 100, "value")]);
     store.commit(Batch { items: vec![first], chunks: vec![chunk(1, 0, "log")] }).await.unwrap();
-    accept(store, item(job(1), 1).with_alarm(Some(alarm(500))).with_rows(vec![put(View::Runs, b"k", b"v")])).await;
+    accept(store, item(job(1), 1).with_alarm(Some(alarm(500))).with_rows(vec![put(View::Queue, b"k", b"v")])).await;
 }
 
 /// What a fold over the events of `seed` finds.
 fn rebuilt() -> Rebuilt {
     let snapshot = Snapshot { version: 2, alarm: Some(alarm(500)), state: b"e2".to_vec() };
-    Rebuilt { entity: job(1), snapshot, rows: vec![put(View::Runs, b"k", b"v")] }
+    Rebuilt { entity: job(1), snapshot, rows: vec![put(View::Queue, b"k", b"v")] }
 }
 
 async fn refuses(store: &dyn Store) {

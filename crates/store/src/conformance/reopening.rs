@@ -10,14 +10,14 @@ pub async fn what_was_committed_is_there_after_reopening(place: &dyn StoreUnderT
     let store = place.open().await;
     let full = item(job(1), 0)
         .with_alarm(Some(alarm(5)))
-        .with_rows(vec![put(View::Runs, b"k", b"v")])
+        .with_rows(vec![put(View::Queue, b"k", b"v")])
         .with_dedup(vec![once("d", 0, 100, "D")]);
     store.commit(Batch { items: vec![full], chunks: vec![chunk(1, 0, "log")] }).await.unwrap();
     let before = (store.load(&[job(1)]).await.unwrap(), due(&*store).await, positions(&*store).await);
     drop(store);
     let store = place.open().await;
     assert_eq!((store.load(&[job(1)]).await.unwrap(), due(&*store).await, positions(&*store).await), before);
-    assert_eq!(store.row(View::Runs, b"k").await.unwrap(), Some(b"v".to_vec()));
+    assert_eq!(store.row(View::Queue, b"k").await.unwrap(), Some(b"v".to_vec()));
     assert_eq!(store.dedup(b"d", at(1)).await.unwrap(), Some(b"D".to_vec()));
     assert_eq!(store.chunks(chunk(1, 0, "").owner, 0, 10).await.unwrap(), [chunk(1, 0, "log")]);
     assert_eq!(kinds(&*store, job(1)).await, ["e1"]);

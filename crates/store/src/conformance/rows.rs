@@ -4,7 +4,8 @@ use super::StoreUnderTest;
 use super::given::{accept, commit, delete, item, job, put};
 use crate::{Direction, KeyRange, RowWrite, Store, View};
 
-const VIEW: View = View::RunsByJob;
+/// One whose keys and values only the engine understands.
+const VIEW: View = View::Index;
 
 pub async fn a_row_is_put_replaced_and_deleted(place: &dyn StoreUnderTest) {
     let store = place.open().await;
@@ -63,9 +64,10 @@ pub async fn a_range_that_ends_before_it_starts_is_empty(place: &dyn StoreUnderT
 
 pub async fn views_do_not_see_each_others_rows(place: &dyn StoreUnderTest) {
     let store = place.open().await;
-    let rows = View::ALL.iter().map(|view| put(*view, b"k", view.name().as_bytes())).collect();
+    let opaque: Vec<View> = View::ALL.into_iter().filter(|view| view.shape().is_none()).collect();
+    let rows = opaque.iter().map(|view| put(*view, b"k", view.name().as_bytes())).collect();
     accept(&*store, item(job(1), 0).with_rows(rows)).await;
-    for view in View::ALL {
+    for view in opaque {
         assert_eq!(store.row(view, b"k").await.unwrap(), Some(view.name().into()));
         assert_eq!(store.rows(view, &KeyRange::all(), Direction::Ascending, 10).await.unwrap().len(), 1);
     }

@@ -101,18 +101,18 @@ pub async fn a_stream_goes_on_after_a_trim(place: &dyn StoreUnderTest) {
 
 pub async fn a_purge_leaves_no_trace(place: &dyn StoreUnderTest) {
     let store = place.open().await;
-    accept(&*store, item(job(1), 0).with_alarm(Some(alarm(5))).with_rows(vec![put(View::Runs, b"k", b"v")])).await;
+    accept(&*store, item(job(1), 0).with_alarm(Some(alarm(5))).with_rows(vec![put(View::Queue, b"k", b"v")])).await;
     accept(&*store, item(job(1), 1).with_alarm(Some(alarm(6)))).await;
     let mut gone = purge(job(1), 2);
     gone.events = vec![event("last words")];
-    gone.rows = vec![super::given::delete(View::Runs, b"k")];
+    gone.rows = vec![super::given::delete(View::Queue, b"k")];
     assert_eq!(commit(&*store, vec![gone]).await, [CommitOutcome::Committed { version: 0, last: None }]);
     assert_eq!(store.load(&[job(1)]).await.unwrap(), [None]);
     assert_eq!(store.history(job(1), 0, 10).await.unwrap(), StreamPage::default());
     assert_eq!((due(&*store).await.len(), positions(&*store).await.len()), (0, 0));
     let stats = store.stats().await.unwrap();
     assert_eq!((stats.events, stats.entities, stats.alarms), (0, 0, 0));
-    assert_eq!(store.row(View::Runs, b"k").await.unwrap(), None);
+    assert_eq!(store.row(View::Queue, b"k").await.unwrap(), None);
 }
 
 pub async fn a_purge_keeps_the_neighbours(place: &dyn StoreUnderTest) {

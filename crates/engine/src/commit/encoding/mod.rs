@@ -2,5 +2,6 @@
 
 pub mod actor;
 pub mod codec;
+pub(crate) mod columns;
 pub(crate) mod keys;
 pub(crate) mod projection;

@@ -11,12 +11,14 @@ use ordo_store::{RowWrite, View};
 
 use crate::commit::change::WaitingRun;
 use crate::commit::encoding::codec;
+use crate::commit::encoding::columns;
 use crate::commit::encoding::keys;
 use crate::dispatch::requirements::Requirements;
 
 /// The rows that follow from the job's state alone.
-pub(crate) fn job_rows(job: &Job) -> Vec<RowWrite> {
+pub(crate) fn job_rows(job: &Job, has_tables: bool) -> Vec<RowWrite> {
     let mut rows = definition_rows(job);
+    rows.extend(has_tables.then(|| table_row(job)));
     rows.extend(turn_rows(job));
     rows
 }
@@ -40,6 +42,12 @@ fn definition_rows(job: &Job) -> Vec<RowWrite> {
         rows.extend(after.jobs.iter().map(|upstream| put(View::Index, keys::job_after(*upstream, job.id), Vec::new())));
     }
     rows
+}
+
+/// The job as people see it. Follows from the definition and the state, as the rows above do.
+fn table_row(job: &Job) -> RowWrite {
+    let row = put(View::Jobs, job.id.0.as_bytes().to_vec(), Vec::new());
+    RowWrite { cells: columns::job(job), ..row }
 }
 
 /// Whether the rows of the definition differ in the state at most.
@@ -72,18 +80,21 @@ pub(crate) fn waiting(job: &Job) -> impl Iterator<Item = WaitingRun> {
 }
 
 /// The rows that follow from one run.
-pub(crate) fn run_rows(run: &Run) -> Vec<RowWrite> {
-    let mut rows = vec![
-        put(View::Runs, keys::run(run.id), codec::encode_run(run)),
-        put(View::RunsByJob, keys::run_by_job(run.job_id, run.id), Vec::new()),
-    ];
+pub(crate) fn run_rows(run: &Run, has_tables: bool) -> Vec<RowWrite> {
+    let mut rows =
+        vec![run_row(run, has_tables), put(View::RunsByJob, keys::run_by_job(run.job_id, run.id), Vec::new())];
     rows.extend(status_key(&run.status, run.id).map(|key| put(View::RunsByStatus, key, Vec::new())));
     rows
 }
 
+fn run_row(run: &Run, has_tables: bool) -> RowWrite {
+    let cells = if has_tables { columns::run(run) } else { Vec::new() };
+    RowWrite { cells, ..put(View::Runs, keys::run(run.id), codec::encode_run(run)) }
+}
+
 /// What takes the rows of a forgotten run away.
 pub(crate) fn forget_run_rows(run: &Run) -> Vec<RowWrite> {
-    run_rows(run).into_iter().map(|row| RowWrite { value: None, ..row }).collect()
+    run_rows(run, false).into_iter().map(RowWrite::gone).collect()
 }
 
 /// Completed runs are the many: they are found by time, not by status.
@@ -99,23 +110,24 @@ fn status_key(status: &RunStatus, run: RunId) -> Option<Vec<u8>> {
 }
 
 /// The writes that bring the rows from one state of the job to another, with the runs that were touched in between.
-pub(crate) fn changes(before: Option<&Job>, after: &Job, touched: &[&Run]) -> Vec<RowWrite> {
+pub(crate) fn changes(before: Option<&Job>, after: &Job, touched: &[&Run], has_tables: bool) -> Vec<RowWrite> {
     let mut writes = match before {
         Some(before) if has_same_index(before, after) => {
             let mut writes = difference(&turn_rows(before), turn_rows(after));
             if before.state() != after.state() {
                 let (old, new) = (state_key(before), state_key(after));
-                writes.push(RowWrite { view: View::JobsByState, key: old, value: None });
+                writes.push(RowWrite::delete(View::JobsByState, old));
                 writes.push(put(View::JobsByState, new, Vec::new()));
+                writes.extend(has_tables.then(|| table_row(after)));
             }
             writes
         }
-        Some(before) => difference(&job_rows(before), job_rows(after)),
-        None => job_rows(after),
+        Some(before) => difference(&job_rows(before, has_tables), job_rows(after, has_tables)),
+        None => job_rows(after, has_tables),
     };
     for run in touched {
         let known = before.and_then(|job| job.active_run(run.id)).map(ActiveRun::status);
-        writes.extend(run_changes(known.as_ref(), run, after.id));
+        writes.extend(run_changes(known.as_ref(), run, after.id, has_tables));
     }
     writes
 }
@@ -123,26 +135,26 @@ pub(crate) fn changes(before: Option<&Job>, after: &Job, touched: &[&Run]) -> Ve
 /// The writes that bring one set of rows to another.
 pub(crate) fn difference(old: &[RowWrite], new: Vec<RowWrite>) -> Vec<RowWrite> {
     let gone = old.iter().filter(|row| !new.iter().any(|kept| kept.view == row.view && kept.key == row.key));
-    let mut writes: Vec<RowWrite> = gone.map(|row| RowWrite { value: None, ..row.clone() }).collect();
+    let mut writes: Vec<RowWrite> = gone.map(|row| RowWrite::delete(row.view, row.key.clone())).collect();
     writes.extend(new.into_iter().filter(|row| !old.contains(row)));
     writes
 }
 
 /// `before`: its status, if it was there.
-fn run_changes(before: Option<&RunStatus>, run: &Run, job: JobId) -> Vec<RowWrite> {
-    let mut writes = vec![put(View::Runs, keys::run(run.id), codec::encode_run(run))];
+fn run_changes(before: Option<&RunStatus>, run: &Run, job: JobId, has_tables: bool) -> Vec<RowWrite> {
+    let mut writes = vec![run_row(run, has_tables)];
     let new_status = status_key(&run.status, run.id);
     let old_status = before.and_then(|status| status_key(status, run.id));
     if before.is_none() {
         writes.push(put(View::RunsByJob, keys::run_by_job(job, run.id), Vec::new()));
     }
     if old_status != new_status {
-        writes.extend(old_status.map(|key| RowWrite { view: View::RunsByStatus, key, value: None }));
+        writes.extend(old_status.map(|key| RowWrite::delete(View::RunsByStatus, key)));
         writes.extend(new_status.map(|key| put(View::RunsByStatus, key, Vec::new())));
     }
     writes
 }
 
 fn put(view: View, key: Vec<u8>, value: Vec<u8>) -> RowWrite {
-    RowWrite { view, key, value: Some(value) }
+    RowWrite::put(view, key, value)
 }

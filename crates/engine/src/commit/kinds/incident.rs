@@ -2,10 +2,11 @@
 //! severity.
 
 use ordo_model::incident::Incident;
-use ordo_store::RowWrite;
+use ordo_store::{RowWrite, View};
 use uuid::Uuid;
 
 use super::{Stored, index_row};
+use crate::commit::encoding::columns;
 
 /// created, id
 pub(crate) const INCIDENTS: u8 = 0;
@@ -38,6 +39,11 @@ impl Stored for Incident {
             rows.push(index_row::<Incident>(INCIDENTS_BY_IDENTIFIER, &key, Vec::new()));
         }
         rows
+    }
+
+    fn table_row(&self, id: Uuid) -> Option<RowWrite> {
+        let row = RowWrite::put(View::Incidents, id.as_bytes().to_vec(), Vec::new());
+        Some(RowWrite { cells: columns::incident(self), ..row })
     }
 }
 

@@ -27,11 +27,16 @@ pub trait Stored: Object {
 
     /// The rows that follow from its state.
     fn rows(&self, id: Uuid) -> Vec<RowWrite>;
+
+    /// Its row in a table for people, if it has one: only a store with tables is given it.
+    fn table_row(&self, _id: Uuid) -> Option<RowWrite> {
+        None
+    }
 }
 
 /// A row of an index. `key` sorts; it must be unique inside the index, so most end with the id.
 pub(crate) fn index_row<T: Object>(index: u8, key: &[u8], value: Vec<u8>) -> RowWrite {
-    RowWrite { view: View::Index, key: index_key::<T>(index, key), value: Some(value) }
+    RowWrite::put(View::Index, index_key::<T>(index, key), value)
 }
 
 /// The key of such a row, or the prefix of many.

@@ -181,8 +181,11 @@ async fn copy_beside(source: &dyn Transfer, target: &dyn Transfer) -> Result<()>
 /// Counts, and of every entity version, alarm and state.
 async fn compare(source: &dyn Transfer, target: &dyn Transfer) -> Result<()> {
     let (one, other) = (source.stats().await?, target.stats().await?);
-    let counts =
-        |stats: &ordo_store::Stats| (stats.events, stats.entities, stats.alarms, stats.chunks, stats.rows.clone());
+    let counts = |stats: &ordo_store::Stats| {
+        // What only a store with tables has may be on one side alone.
+        let rows: Vec<_> = stats.rows.iter().filter(|(view, _)| !view.is_for_tables_only()).copied().collect();
+        (stats.events, stats.entities, stats.alarms, stats.chunks, rows)
+    };
     if counts(&one) != counts(&other) {
         return Err(differs(format!("{:?} here, {:?} there", counts(&one), counts(&other))));
     }

@@ -133,7 +133,6 @@ fn what_cannot_be_a_store_is_refused() {
     world.write("notification.txt", &"Dear Sir or Madam. ".repeat(500));
     world.ordo(&["serve", "--store", "notification.txt"]).refused(1, &["notification.txt", "not an Ordo store"]);
     assert!(world.read("notification.txt").starts_with("Dear Sir"), "it is untouched");
-    world.ordo(&["serve", "--store", "postgres://127.0.0.1:1/x"]).refused(1, &["unavailable", "database"]);
     world.ordo(&["serve", "--roles", "api,executor"]).refused(2, &["roles"]);
     world.ordo(&["serve", "--roles", "cook"]).refused(2, &["cook"]);
     world.ordo(&["serve", "--tick-rate", "soon"]).refused(2, &["--tick-rate", "soon"]);

@@ -3,6 +3,7 @@
 mod copy_broken_off;
 mod kurrentdb;
 mod postgres;
+mod sql;
 
 use crate::common::World;
 

@@ -87,9 +87,12 @@ fn a_deployment_moves_to_a_database_and_back() {
 
 #[test]
 fn a_database_that_cannot_be_used_is_refused_with_what_to_do() {
-    let world = World::new();
+    let (server, world) = (TestServer::join(), World::new());
     let serve = |url: &str| world.ordo(&["serve", "--listen", "127.0.0.1:0", "--store", url]);
-    serve("postgres://me:s3cret@127.0.0.1:1/x").refused(1, &["unavailable", "see whether the database runs"]);
+    let nowhere = format!("postgres://ordo:s3cret@127.0.0.1:{}/nowhere?sslmode=disable", server.port());
+    let refused = serve(&nowhere);
+    refused.refused(1, &["unavailable", "does not exist", "see whether the database runs"]);
+    assert!(!refused.err.contains("s3cret"), "{refused:?}");
     serve("postgres://127.0.0.1:1/x?sslmode=maybe").refused(2, &["verify-full"]);
     world.write("ordo.toml", "[store]\npath = 'postgres://me:s3cret@h/x'\n");
     let shown = world.ordo(&["config"]).done().out;

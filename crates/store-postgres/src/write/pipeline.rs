@@ -1,0 +1,51 @@
+//! Statements that are sent together: all of them before the first answer, so that they cost one trip.
+
+use deadpool_postgres::Object;
+use futures_util::future::{BoxFuture, join_all};
+use tokio_postgres::types::ToSql;
+
+use crate::fault::Trouble;
+
+type SentStatement<'a> = BoxFuture<'a, Result<(), tokio_postgres::Error>>;
+
+/// Statements to be sent together, in order.
+pub(crate) struct Pipeline<'a> {
+    client: &'a Object,
+    sent: Vec<SentStatement<'a>>,
+}
+
+impl<'a> Pipeline<'a> {
+    pub(crate) fn on(client: &'a Object) -> Pipeline<'a> {
+        Pipeline { client, sent: Vec::new() }
+    }
+
+    pub(crate) async fn add(
+        &mut self,
+        sql: &str,
+        params: Vec<Box<dyn ToSql + Sync + Send + 'a>>,
+    ) -> Result<(), Trouble> {
+        let (client, statement) = (self.client, self.client.prepare_cached(sql).await?);
+        self.sent.push(Box::pin(async move {
+            let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|param| &**param as &(dyn ToSql + Sync)).collect();
+            client.execute(&statement, &params).await.map(drop)
+        }));
+        Ok(())
+    }
+
+    pub(crate) fn command(&mut self, sql: &'static str) {
+        let client = self.client;
+        self.sent.push(Box::pin(async move { client.batch_execute(sql).await }));
+    }
+
+    /// The first error is the cause; what comes behind it was refused because of it, except a COMMIT, which says yes
+    /// and rolls back.
+    pub(crate) async fn finish(self) -> Result<(), Trouble> {
+        join_all(self.sent).await.into_iter().collect::<Result<(), _>>().map_err(Trouble::from)
+    }
+}
+
+macro_rules! params {
+    ($($param:expr),* $(,)?) => { vec![$(Box::new($param) as Box<dyn ToSql + Sync + Send>),*] };
+}
+
+pub(crate) use params;

@@ -10,7 +10,7 @@ use ordo_engine::{CommitExtras, Engine};
 use ordo_model::hook::{Hook, HookCommand, HookTerms};
 use ordo_model::incident::{By, Incident, IncidentCommand, IncidentStatus};
 use ordo_model::job::{Command, Definition};
-use ordo_model::monitor::{Monitor, MonitorCommand, Signal};
+use ordo_model::monitor::{Monitor, MonitorCommand, SentPing, Signal};
 use ordo_model::{Actor, ActorSource, JobId, Millis, Timestamp};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -177,7 +177,7 @@ async fn pause(history: &DemoHistory, job: &FleetJob) -> Result<()> {
 
 async fn move_job(history: &DemoHistory, job: &FleetJob) -> Result<()> {
     let patch = Map::from_iter([("group".to_owned(), json!(job.ends_in_group))]);
-    let update = Command::Update { patch, if_revision: None };
+    let update = Command::Update { patch, if_revision: None, if_followed: None };
     let done = by(history, "ada", ActorSource::Cli).submit(job_id(history, job.label())?, update).await;
     done.map(drop).map_err(|error| refused(job.label(), error))
 }
@@ -214,7 +214,7 @@ async fn add_monitor(history: &DemoHistory, monitor: &FleetMonitor) -> Result<()
 
 async fn ping(history: &DemoHistory, monitor: &FleetMonitor) -> Result<()> {
     let name = &monitor.settings.name;
-    let ping = MonitorCommand::Ping { signal: Signal::Success, body: None };
+    let ping = MonitorCommand::Ping(SentPing::of(Signal::Success));
     let pinged = by(history, name, ActorSource::Ping).command::<Monitor>(Monitor::id(name), ping).await;
     pinged.map(drop).map_err(|error| refused(name, error))
 }

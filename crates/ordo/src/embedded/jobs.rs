@@ -44,7 +44,7 @@ impl Ordo {
         if patch.is_empty() {
             return Ok(Ensured::Unchanged(found));
         }
-        let update = Command::Update { patch, if_revision: Some(found.revision) };
+        let update = Command::Update { patch, if_revision: Some(found.revision), if_followed: None };
         let accepted = self.engine.submit(found.id, update).await?;
         Ok(Ensured::Updated(Job::clone(&accepted.job)))
     }

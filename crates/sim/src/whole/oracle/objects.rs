@@ -177,11 +177,12 @@ impl IncidentAccount {
 impl MonitorAccount {
     fn moved(&mut self, event: &MonitorEvent, at: i64, told: &mut u32, must: &mut u32) -> Verdict {
         match event {
-            MonitorEvent::MonitorPinged { signal, body, due_at } => {
+            MonitorEvent::MonitorPinged { signal, body, due_at, .. } => {
                 self.pings.extend(*body);
                 let wanted = match signal {
-                    Signal::Success | Signal::Fail => at + self.every_ms + self.grace_ms,
-                    Signal::Start => at + self.grace_ms,
+                    Signal::Success | Signal::Fail => Some(at + self.every_ms + self.grace_ms),
+                    Signal::Start => Some(at + self.grace_ms),
+                    Signal::Log => self.due_at,
                 };
                 self.due_at = ms(*due_at);
                 match signal {
@@ -190,9 +191,9 @@ impl MonitorAccount {
                         self.is_down = true;
                         *told += 1;
                     }
-                    Signal::Start => {}
+                    Signal::Start | Signal::Log => {}
                 }
-                require(ms(*due_at) == Some(wanted), || format!("expected by {due_at:?}, not {wanted}"))
+                require(self.due_at == wanted, || format!("expected by {due_at:?}, not {wanted:?}"))
             }
             MonitorEvent::MonitorSilent { due_at } => {
                 let due = std::mem::take(&mut self.due_at);

@@ -6,7 +6,7 @@ use ordo_engine::CommitExtras;
 use ordo_engine::deliveries::{Arrival, Received};
 use ordo_model::Millis;
 use ordo_model::incident::{By, Incident, IncidentCommand, IncidentSource, IncidentStatus, Severity, StartIncident};
-use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings, Signal};
+use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings, SentPing, Signal};
 use uuid::Uuid;
 
 use super::{Users, answered};
@@ -154,7 +154,7 @@ impl Users {
         let signal =
             self.scene.with_rng(|rng| *rng.pick(&[Signal::Success, Signal::Success, Signal::Start, Signal::Fail]));
         self.wish(Wish::Ping { monitor, signal, body }, move |engine| {
-            let command = MonitorCommand::Ping { signal, body: Some(body) };
+            let command = MonitorCommand::Ping(SentPing { body: Some(body), ..SentPing::of(signal) });
             Box::pin(async move { answered(engine.command::<Monitor>(monitor, command).await, |_| None) })
         })
         .await;

@@ -57,7 +57,7 @@ pub enum Error {
         /// The fields of the request that were refused, if it was about fields.
         errors: Vec<FieldError>,
         /// The server that refused: its socket or address.
-        server: String,
+        server: Box<str>,
     },
     /// The connection broke, or what answered is not an Ordo server.
     #[error("{0}")]
@@ -107,7 +107,7 @@ impl Error {
         match serde_json::from_slice::<ProblemForm>(body) {
             Ok(ProblemForm { code, title, detail, errors }) => {
                 let detail = if detail.is_empty() { title.clone() } else { detail };
-                Error::Problem { status, code, title, detail, errors, server: target.to_string() }
+                Error::Problem { status, code, title, detail, errors, server: target.to_string().into() }
             }
             Err(_) => {
                 Error::Protocol(format!("{target} is no Ordo server: it answers {status} with {}", beginning(body)))

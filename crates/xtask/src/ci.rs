@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use crate::step::{CiStep, StepRecord, table};
 use crate::{browser, clients, compatibility, deny, docs, fence, instructions, rust, schemathesis, sdk, sim, tree};
 
-const STEPS: [CiStep; 15] = [
+const STEPS: [CiStep; 16] = [
     CiStep { name: "format", work: || done(rust::check_format()) },
     CiStep { name: "fence", work: || done(fence::check(&tree::root())) },
     CiStep { name: "docs", work: || done(docs::check(&tree::root())) },

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::schemathesis::target;
+use crate::tree::target;
 use crate::{npm, sdk, tree, venv};
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");

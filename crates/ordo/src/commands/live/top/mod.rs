@@ -17,7 +17,7 @@ use crate::error::{Error, Exit, Result};
 use snapshot::TopSnapshot;
 
 /// What a key asks for.
-enum Wish {
+enum KeyAction {
     Leave,
     Pause,
     Refresh,
@@ -52,19 +52,19 @@ async fn show(
     let (send, mut keys) = tokio::sync::mpsc::unbounded_channel();
     // Reading the keyboard blocks: the thread ends with the process.
     std::thread::spawn(move || {
-        while let Some(wish) = wish()
-            && send.send(wish).is_ok()
+        while let Some(action) = key_action()
+            && send.send(action).is_ok()
         {}
     });
     loop {
         let drawn = terminal.draw(|frame| screen::draw(frame, &snapshot, talk, paused));
         drawn.map_err(|error| Error::failed("the terminal cannot be written to").detail(error.to_string()))?;
         let refresh = tokio::select! {
-            wish = keys.recv() => match wish {
-                None | Some(Wish::Leave) => return Ok(()),
-                Some(Wish::Pause) => { paused = !paused; !paused }
-                Some(Wish::Refresh) => true,
-                Some(Wish::Redraw) => false,
+            action = keys.recv() => match action {
+                None | Some(KeyAction::Leave) => return Ok(()),
+                Some(KeyAction::Pause) => { paused = !paused; !paused }
+                Some(KeyAction::Refresh) => true,
+                Some(KeyAction::Redraw) => false,
             },
             _ = ticks.tick() => !paused,
         };
@@ -75,16 +75,16 @@ async fn show(
 }
 
 /// Waits for the next key, or for the size of the terminal to change. None when it cannot be read any more.
-fn wish() -> Option<Wish> {
-    let Event::Key(key) = event::read().ok()? else { return Some(Wish::Redraw) };
+fn key_action() -> Option<KeyAction> {
+    let Event::Key(key) = event::read().ok()? else { return Some(KeyAction::Redraw) };
     if key.kind == KeyEventKind::Release {
-        return Some(Wish::Redraw);
+        return Some(KeyAction::Redraw);
     }
     Some(match key.code {
-        KeyCode::Char('q') | KeyCode::Esc => Wish::Leave,
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Wish::Leave,
-        KeyCode::Char('p' | ' ') => Wish::Pause,
-        KeyCode::Char('r') => Wish::Refresh,
-        _ => Wish::Redraw,
+        KeyCode::Char('q') | KeyCode::Esc => KeyAction::Leave,
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => KeyAction::Leave,
+        KeyCode::Char('p' | ' ') => KeyAction::Pause,
+        KeyCode::Char('r') => KeyAction::Refresh,
+        _ => KeyAction::Redraw,
     })
 }

@@ -254,7 +254,7 @@ async fn a_job_that_keeps_failing_opens_one_incident_and_its_recovery_resolves_i
     slack.until(|slack| slack.delivered_events().iter().filter(|event| *event == "NoteAdded").count() == 2).await;
     let incident = world.engine.queries().newest_of(&identifier).await.unwrap().unwrap();
     assert_eq!((incident.severity, incident.status, incident.generation), (Severity::Sev2, IncidentStatus::Open, 1));
-    assert!(incident.title.contains("failed 2 times in a row"), "{}", incident.title);
+    assert!(incident.title.contains("failed 4 times in a row"), "{}", incident.title);
     let run = world.trigger(job.id).await;
     world.over(run).await;
     slack.until(|slack| slack.delivered_events().contains(&"StatusUpdated".to_owned())).await;

@@ -45,7 +45,9 @@ impl CountingStore {
     }
 
     fn hides(&self, view: View, key: &[u8]) -> bool {
-        self.is_old.load(Ordering::SeqCst) && view == View::Index && key.starts_with(&[Kind::Job.code(), 3])
+        self.is_old.load(Ordering::SeqCst)
+            && view == View::Index
+            && [3, 4].iter().any(|index| key.starts_with(&[Kind::Job.code(), *index]))
     }
 }
 

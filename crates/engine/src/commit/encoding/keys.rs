@@ -132,11 +132,17 @@ pub(crate) fn next_fire_prefix() -> Vec<u8> {
 
 /// Those of the minute that a moment lies in.
 pub(crate) fn next_fire_minute(at: Timestamp) -> Vec<u8> {
-    [next_fire_prefix().as_slice(), &at.ms().div_euclid(FIRE_ROW_MS).to_be_bytes()].concat()
+    // With room for the job: this key is made at every fire.
+    let mut key = Vec::with_capacity(2 + 8 + 16);
+    key.extend([Kind::Job.code(), JOBS_BY_NEXT_FIRE]);
+    key.extend(at.ms().div_euclid(FIRE_ROW_MS).to_be_bytes());
+    key
 }
 
 pub(crate) fn job_by_next_fire(at: Timestamp, job: JobId) -> Vec<u8> {
-    [next_fire_minute(at).as_slice(), job.0.as_bytes()].concat()
+    let mut key = next_fire_minute(at);
+    key.extend_from_slice(job.0.as_bytes());
+    key
 }
 
 /// Reads back what `job_by_next_fire` wrote: the beginning of the minute, and the job.

@@ -17,7 +17,7 @@ use crate::whole::senders::SENDERS;
 const RETRY_AFTER_MAX_MS: i64 = 20_000;
 
 /// How long it may take to write down what came of a try.
-const WRITTEN_WITHIN_MS: i64 = 900;
+const WRITTEN_WITHIN_MS: i64 = 2_500;
 
 /// What is announced: the event of an entity, to one sender. One event of a job may be worth two words.
 type Announcement = (String, EntityId, u64, String);

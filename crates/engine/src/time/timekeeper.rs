@@ -275,7 +275,6 @@ impl Timekeeper {
             return Vec::new();
         }
         let mut due = self.ring.take_due_others(now, FIRE_BATCH);
-        let now = if ordo_model::is_planted!(EarlyBySecond) { now.plus(Millis::from_secs(1)) } else { now };
         if room.is_quick {
             due.extend(self.ring.take_due_jobs(now.minus(HOLD_MAX), FIRE_BATCH));
         }

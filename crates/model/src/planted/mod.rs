@@ -77,7 +77,7 @@ macro_rules! bugs {
 
 #[cfg(feature = "planted-bugs")]
 bugs! {
-    EarlyBySecond: 20, "an occurrence fires up to a second before its time, as with a rounded timer";
+    EarlyBySecond: 100, "whoever wakes a job for another reason fires what is due within the next second";
     DstDoubled: 600, "an hour that the clock shows twice runs a daily job twice";
     StaleFenceAccepted: 300, "the report of an attempt that was given up ends the attempt that followed it";
     RetryCountedTwice: 40, "every failed try counts as two";

@@ -185,10 +185,10 @@ impl Millis {
         Millis(ms)
     }
     pub const fn from_secs(secs: u64) -> Millis {
-        Millis(secs * 1_000)
+        Millis(secs.saturating_mul(1_000))
     }
     pub const fn from_hours(hours: u64) -> Millis {
-        Millis(hours * 3_600_000)
+        Millis(hours.saturating_mul(3_600_000))
     }
     pub const fn from_days(days: u64) -> Millis {
         Millis(days * 86_400_000)
@@ -274,6 +274,12 @@ mod tests {
         }
         assert_eq!("PT5M".parse::<Millis>().unwrap().to_string(), "5m");
         assert_eq!("90s".parse::<Millis>().unwrap().to_string(), "1m30s");
+    }
+
+    #[test]
+    fn a_length_beyond_all_bounds_is_the_longest_there_is() {
+        assert_eq!(Millis::from_secs(u64::MAX), Millis(u64::MAX));
+        assert_eq!(Millis::from_hours(u64::MAX), Millis(u64::MAX));
     }
 
     #[test]

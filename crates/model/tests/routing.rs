@@ -161,16 +161,16 @@ proptest! {
     #[test]
     fn the_least_used_of_the_free_ones_is_taken(executors in any_executors()) {
         if let Choice::Take(place) = pick(Routing::Lfu, &executors, 1, 0) {
-            let least = executors.iter().filter(|one| one.free > 0).map(|one| one.chosen).min();
-            prop_assert_eq!(Some(executors[place].chosen), least);
+            let least = executors.iter().filter(|one| one.free > 0).map(|one| (one.missed, one.chosen)).min();
+            prop_assert_eq!(Some((executors[place].missed, executors[place].chosen)), least);
         }
     }
 
     #[test]
     fn the_longest_unused_of_the_free_ones_is_taken(executors in any_executors()) {
         if let Choice::Take(place) = pick(Routing::Lru, &executors, 1, 0) {
-            let least = executors.iter().filter(|one| one.free > 0).map(|one| one.chosen_last).min();
-            prop_assert_eq!(Some(executors[place].chosen_last), least);
+            let least = executors.iter().filter(|one| one.free > 0).map(|one| (one.missed, one.chosen_last)).min();
+            prop_assert_eq!(Some((executors[place].missed, executors[place].chosen_last)), least);
         }
     }
 

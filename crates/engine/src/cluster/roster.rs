@@ -73,7 +73,10 @@ impl Roster {
         // Nobody comes or goes here while the list is read: it would be older than what is known.
         let _turn = engine.registry().registering().await;
         let mut elsewhere = in_process(cluster, engine.me().generation).await?;
-        for listed in engine.executors().await? {
+        let listed = engine.executors().await?;
+        let there = listed.iter().filter(|listed| listed.executor.is_there()).map(|listed| listed.id);
+        engine.let_go_of_all_but(&there.collect());
+        for listed in listed {
             if listed.executor.node == engine.me().executor {
                 engine.follow_drain(listed.id, &listed.executor.presence);
                 continue;

@@ -91,9 +91,22 @@ impl Engine {
             return;
         }
         tracing::info!(executor = %id, node, "an executor went to another node");
+        self.release(id, "went to another node before it took the run");
+    }
+
+    /// Another node wrote down that these are not there any more, and settled what they had: none of them gets work here.
+    /// One that lives all the same hears so when it asks, and registers again.
+    pub(crate) fn let_go_of_all_but(&self, there: &BTreeSet<Uuid>) {
+        for id in self.registry().ids().difference(there) {
+            tracing::info!(executor = %id, "an executor was given up by another node");
+            self.release(*id, "was given up by another node before it took the run");
+        }
+    }
+
+    fn release(&self, id: Uuid, why: &str) {
         self.notify_core(id, News::Gone);
         let left = self.registry().remove(id);
-        self.give_back(left.undelivered, "went to another node before it took the run");
+        self.give_back(left.undelivered, why);
     }
 
     /// Somebody asked by another node that the executor leaves.

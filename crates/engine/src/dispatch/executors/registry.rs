@@ -3,7 +3,7 @@
 //! Invariant: an attempt is in one inbox, or in the leases of one executor, never in both. Losing the roll costs what
 //! is known after a restart anyway: the store says what was assignment.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ordo_model::api_token::TokenIdentity;
@@ -365,6 +365,11 @@ impl ExecutorRegistry {
     /// Whether nothing more will come for it.
     pub(crate) fn is_draining(&self, id: Uuid) -> bool {
         self.lock().members.get(&id).is_none_or(|member| member.draining)
+    }
+
+    /// All that are with this node.
+    pub(crate) fn ids(&self) -> BTreeSet<Uuid> {
+        self.lock().members.keys().copied().collect()
     }
 
     /// How many attempts it has; None: it is not there.

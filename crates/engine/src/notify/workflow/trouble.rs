@@ -30,7 +30,7 @@ pub(super) fn is_noted(repetition: u32) -> bool {
 pub(super) fn times(count: u32, first: u32) -> String {
     match count {
         1 => "once".to_owned(),
-        count if count.saturating_sub(first) <= NOTED_ONE_BY_ONE => format!("{count} times in a row"),
+        count if is_noted(count.saturating_sub(first) + 1) => format!("{count} times in a row"),
         count => format!("at least {count} times in a row"),
     }
 }
@@ -122,8 +122,8 @@ mod tests {
             assert!(said == count || (title.starts_with("at least") && said < count), "{count}: {title}");
         }
         assert_eq!(
-            [times(1, 1), times(12, 2), times(18, 2)],
-            ["once", "12 times in a row", "at least 18 times in a row"]
+            [times(1, 1), times(11, 2), times(12, 2)],
+            ["once", "11 times in a row", "at least 12 times in a row"]
         );
     }
 

@@ -42,7 +42,7 @@ async fn incident(world: &World, title: &str, severity: &str) -> Value {
 async fn other_alarms_do_not_crowd_out_what_fires() {
     let world = world().await;
     world.engine.senders().register(Arc::new(Recorder::new("slow").failing_every(1)));
-    every(&world, "soon", "30s").await;
+    every(&world, "soon", "25s").await;
     for n in 0..320 {
         incident(&world, &format!("i{n}"), "sev5").await;
     }

@@ -54,6 +54,7 @@ impl Ordo {
 
     /// Begins to open a PostgreSQL database (`postgres://user@host/name`). Several programs, and `ordo serve`, may share
     /// it: give each a [node name](Opening::node) of its own.
+    #[cfg(feature = "postgres")]
     pub fn postgres(url: impl Into<String>) -> Opening {
         Opening::on(HostStore::Database(url.into()))
     }

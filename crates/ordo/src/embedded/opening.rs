@@ -9,7 +9,6 @@ use ordo_engine::tool::{Failure, Tool};
 use ordo_engine::{Engine, EngineOptions, Tools};
 use ordo_model::{Actor, ActorSource, Millis};
 use ordo_store::Store;
-use ordo_store_postgres::{PostgresOptions, PostgresStore};
 use ordo_store_redb::RedbStore;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,6 +25,7 @@ const PROGRAM: &str = "program";
 pub(super) enum HostStore {
     File(PathBuf),
     Memory,
+    #[cfg(feature = "postgres")]
     Database(String),
 }
 
@@ -35,6 +35,7 @@ impl HostStore {
         match self {
             HostStore::File(_) => "file",
             HostStore::Memory => "memory",
+            #[cfg(feature = "postgres")]
             HostStore::Database(_) => "database",
         }
     }
@@ -150,7 +151,11 @@ impl Opening {
         let store: Arc<dyn Store> = match &self.place {
             HostStore::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?),
             HostStore::Memory => Arc::new(RedbStore::in_memory()?),
-            HostStore::Database(url) => Arc::new(PostgresStore::open(url, PostgresOptions::default()).await?),
+            #[cfg(feature = "postgres")]
+            HostStore::Database(url) => {
+                use ordo_store_postgres::{PostgresOptions, PostgresStore};
+                Arc::new(PostgresStore::open(url, PostgresOptions::default()).await?)
+            }
         };
         let tools = layered(self.tools, &self.layers.into());
         let clock: SharedClock = match &self.clock {

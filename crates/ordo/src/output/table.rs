@@ -48,9 +48,13 @@ fn fitted(names: &[&str], mut rows: Vec<Vec<String>>, width: usize) -> Vec<Vec<S
     let mut widths: Vec<usize> =
         names.iter().enumerate().map(|(column, name)| widest(column).max(name.chars().count())).collect();
     let before = widths.clone();
+    // A coloured cell is a state: short already, and never cut.
+    let is_coloured = |column: usize| rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.contains('\x1b')));
+    let can_give: Vec<bool> = (0..names.len()).map(|column| !is_coloured(column)).collect();
     loop {
         let total = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
-        let Some((column, most)) = widths.iter().copied().enumerate().max_by_key(|(_, width)| *width) else { break };
+        let givers = widths.iter().copied().enumerate().filter(|(column, _)| can_give[*column]);
+        let Some((column, most)) = givers.max_by_key(|(_, width)| *width) else { break };
         if total <= width || most <= NARROWEST {
             break;
         }
@@ -58,8 +62,7 @@ fn fitted(names: &[&str], mut rows: Vec<Vec<String>>, width: usize) -> Vec<Vec<S
     }
     for row in &mut rows {
         for (column, cell) in row.iter_mut().enumerate() {
-            // A coloured cell is a state: short already.
-            if widths.get(column) < before.get(column) && !cell.contains('\x1b') {
+            if widths.get(column) < before.get(column) {
                 *cell = short(cell, widths[column]);
             }
         }
@@ -118,6 +121,13 @@ mod tests {
         assert!(widths.iter().sum::<usize>() + 6 <= 80, "{widths:?}");
         assert_eq!((widths[1], widths[3]), (9, 13), "what names something stays whole");
         assert!(fitted[0][0].ends_with('…') && fitted[0][2].ends_with('…'));
+    }
+
+    #[test]
+    fn a_coloured_column_is_never_counted_as_shorter_than_it_is_shown() {
+        let row = vec!["a".repeat(30), "\x1b[32mcompleted 107ms ago, or even later than that\x1b[0m".to_owned()];
+        let fitted = fitted(&["LABEL", "LAST"], vec![row], 60);
+        assert!(fitted[0].iter().map(|cell| visible(cell)).sum::<usize>() + 2 <= 60, "{fitted:?}");
     }
 
     #[test]

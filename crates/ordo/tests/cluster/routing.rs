@@ -82,6 +82,23 @@ impl ThreeNodes {
     }
 }
 
+impl ThreeNodes {
+    /// Until whichever node starts a broadcast knows of all executors: a node hears of those elsewhere within a second.
+    #[track_caller]
+    fn know_each_other(&self) {
+        self.add("roll-call", &["--group", "gpu", "--routing", "sharding_broadcast"], "true");
+        let mut calls = 0;
+        self.eventually("every executor has a share", || {
+            calls += 1;
+            self.worlds[calls % 3].ordo(&["job", "trigger", "roll-call"]).done();
+            let runs = self.over(0, "roll-call", calls);
+            let shares = runs.iter().filter(|run| run["shard"]["total"] == 9).count();
+            // Each node may be the one that starts it.
+            (shares >= 9 * 3).then_some(())
+        });
+    }
+}
+
 fn lines(world: &World, name: &str) -> Vec<String> {
     let mut lines: Vec<String> = world.read(name).lines().map(str::to_owned).collect();
     lines.sort_unstable();
@@ -141,6 +158,7 @@ fn a_routing_means_the_same_executor_whichever_node_is_asked() {
 fn executors_whose_node_is_killed_go_on_with_another_and_lose_nothing() {
     let mut cluster = ThreeNodes::start();
     cluster.eventually("all are there", || (cluster.alive(0) == 9).then_some(()));
+    cluster.know_each_other();
     let script = "echo >> begun; sleep 5; echo $ORDO_SHARD_INDEX/$ORDO_SHARD_TOTAL >> shards";
     cluster.add("all", &["--group", "gpu", "--routing", "sharding_broadcast"], script);
     cluster.worlds[0].ordo(&["job", "trigger", "all"]).done();

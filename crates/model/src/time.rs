@@ -93,6 +93,20 @@ impl Timestamp {
         }
     }
 
+    /// As in RFC 3339. Events, snapshots and answers are full of them: no formatter in between.
+    fn text(self) -> InstantText {
+        let utc = self.to_civil();
+        let mut text = InstantText(*b"0000-00-00T00:00:00.000Z");
+        text.put(4, 4, utc.year().into());
+        text.put(7, 2, utc.month().into());
+        text.put(10, 2, utc.day().into());
+        text.put(13, 2, utc.hour().into());
+        text.put(16, 2, utc.minute().into());
+        text.put(19, 2, utc.second().into());
+        text.put(23, 3, utc.millisecond().into());
+        text
+    }
+
     /// The date and time in UTC.
     fn to_civil(self) -> DateTime {
         EPOCH.checked_add(SignedDuration::from_millis(self.0)).unwrap_or(DateTime::MAX)
@@ -112,7 +126,25 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.has_local_times() { write!(f, "{:.3}", self.to_jiff()) } else { write!(f, "{:.3}Z", self.to_civil()) }
+        f.write_str(self.text().as_str())
+    }
+}
+
+/// `2026-11-15T19:30:00.000Z`: every instant between 1970 and the end of 9999 takes as many characters.
+struct InstantText([u8; 24]);
+
+impl InstantText {
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// Writes `number` with leading zeros so that it ends before `end`.
+    fn put(&mut self, end: usize, digits: usize, number: i64) {
+        let mut rest = number.unsigned_abs();
+        for place in (end - digits..end).rev() {
+            self.0[place] = b"0123456789"[(rest % 10) as usize];
+            rest /= 10;
+        }
     }
 }
 
@@ -142,7 +174,7 @@ impl FromStr for Timestamp {
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match serializer.is_human_readable() {
-            true => serializer.collect_str(self),
+            true => serializer.serialize_str(self.text().as_str()),
             false => serializer.serialize_bytes(&self.0.to_be_bytes()),
         }
     }
@@ -295,6 +327,15 @@ mod tests {
         assert!(Timestamp::from_ms(-1).is_err());
         assert!(Timestamp::from_ms(LAST_MS + 1).is_err());
         assert!("+010000-01-01T00:00:00Z".parse::<Timestamp>().is_err());
+    }
+
+    #[test]
+    fn an_instant_is_written_as_jiff_writes_it() {
+        let steps = (0..LAST_MS - 200_000_000).step_by(9_876_543_210);
+        for at in steps.chain([0, 1, 999, 951_782_399_999, 951_782_400_000, 4_107_542_400_000]) {
+            let at = Timestamp::from_ms(at).unwrap();
+            assert_eq!(at.to_string(), format!("{:.3}", at.to_jiff()));
+        }
     }
 
     #[test]

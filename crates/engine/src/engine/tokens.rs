@@ -26,18 +26,20 @@ const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 /// How many digits of the random part are shown.
 const SHOWN: usize = 6;
 
-/// The hash of a token, as the store knows it.
+/// The hash of a token in hexadecimal digits, as the store knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct TokenHash(String);
+pub struct TokenHash([u8; 64]);
 
 impl TokenHash {
     pub fn of(token: &str) -> TokenHash {
         let hash: [u8; 32] = Sha256::digest(token.trim().as_bytes()).into();
-        TokenHash(hex::encode(hash))
+        let mut digits = [0; 64];
+        hex::encode_to_slice(hash, &mut digits).expect("each byte has two digits");
+        TokenHash(digits)
     }
 
     pub fn as_str(&self) -> &str {
-        &self.0
+        std::str::from_utf8(&self.0).expect("digits are text")
     }
 }
 
@@ -133,10 +135,10 @@ impl Tokens {
 
     /// The token with this hash, alive or not.
     pub async fn by_hash(&self, hash: &TokenHash) -> Result<Option<Versioned<ApiToken>>, TokensError> {
-        let prefix = [hash.0.as_bytes(), &[0]].concat();
+        let prefix = [&hash.0[..], &[0]].concat();
         let section = IndexRange { prefix: &prefix, ..IndexRange::all(BY_HASH, 1) };
         let found: ListPage<Versioned<ApiToken>> = self.engine.queries().objects(&section).await?;
-        Ok(found.items.into_iter().next().filter(|token| token.hash == hash.0))
+        Ok(found.items.into_iter().next().filter(|token| token.hash == hash.as_str()))
     }
 
     pub async fn by_id(&self, id: Uuid) -> Result<Option<Versioned<ApiToken>>, TokensError> {
@@ -171,7 +173,7 @@ impl Tokens {
 
 fn described(wanted: TokenRequest, text: &SecretText) -> NewApiToken {
     let TokenRequest { name, role, expires_at, by, scope } = wanted;
-    let hash = TokenHash::of(text.expose()).0;
+    let hash = TokenHash::of(text.expose()).as_str().to_owned();
     NewApiToken { name, role, hash, prefix: beginning(text.expose().trim()), created_by: by, expires_at, scope }
 }
 

@@ -23,6 +23,7 @@ use crate::trace::TraceParent;
 #[serde(tag = "type", content = "data")]
 pub enum Event {
     JobScheduled {
+        #[serde(with = "super::definition::packed")]
         definition: Arc<Definition>,
         #[serde(default, skip_serializing_if = "is_default")]
         held: bool,
@@ -30,6 +31,7 @@ pub enum Event {
         next: Option<Occurrence>,
     },
     JobUpdated {
+        #[serde(with = "super::definition::packed")]
         definition: Arc<Definition>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next: Option<Occurrence>,

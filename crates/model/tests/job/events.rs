@@ -244,36 +244,7 @@ fn a_job_with_all_its_parts() {
     assert_snapshot!(serde_json::to_string_pretty(&story.job).expect("it is written"), @r#"
     {
       "id": "01900000-0000-7000-8000-000000000007",
-      "definition": {
-        "label": "other",
-        "tool_name": "noop",
-        "tool_input": {},
-        "trigger": {
-          "type": "scheduled",
-          "every": "10s",
-          "start": "2026-11-15T12:00:00.000Z"
-        },
-        "misfire": "do_nothing",
-        "block": {
-          "concurrent": {
-            "max": 3
-          }
-        },
-        "routing": "round",
-        "group": "default",
-        "priority": 5,
-        "timeout": "1h",
-        "retry": {
-          "max_attempts": 2,
-          "backoff": "2s",
-          "max_backoff": "1h"
-        },
-        "idempotent": false,
-        "retention": {
-          "runs": 1000,
-          "age": "30d"
-        }
-      },
+      "definition": {"label":"other","tool_name":"noop","tool_input":{},"trigger":{"type":"scheduled","every":"10s","start":"2026-11-15T12:00:00.000Z"},"misfire":"do_nothing","block":{"concurrent":{"max":3}},"routing":"round","group":"default","priority":5,"timeout":"1h","retry":{"max_attempts":2,"backoff":"2s","max_backoff":"1h"},"idempotent":false,"retention":{"runs":1000,"age":"30d"}},
       "revision": 2,
       "version": 13,
       "phase": {

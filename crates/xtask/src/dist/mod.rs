@@ -128,7 +128,18 @@ impl Publication {
 /// The binary, built and stripped the way it is shipped.
 fn built(target: &str) -> Result<PathBuf> {
     cargo(&["build", "--locked", "--release", "--package", "ordo", "--target", target])?;
-    Ok(target_folder()?.join(target).join("release/ordo"))
+    let binary = target_folder()?.join(target).join("release/ordo");
+    let bytes = std::fs::read(&binary).with_context(|| format!("reading {}", binary.display()))?;
+    if has_symbols(&bytes) {
+        bail!("{} is not stripped: does the profile of the package say so too?", binary.display());
+    }
+    Ok(binary)
+}
+
+/// Whether an ELF file names a table of symbols among its sections.
+fn has_symbols(binary: &[u8]) -> bool {
+    const TABLE: &[u8] = b"\0.symtab\0";
+    binary.windows(TABLE.len()).any(|bytes| bytes == TABLE)
 }
 
 fn target_folder() -> Result<PathBuf> {

@@ -1,26 +1,36 @@
-//! How a job carries its definition: in a binary format as JSON bytes, since what people write has one form only.
+//! A definition as JSON, written once: for the event, the snapshot of the job and the answer to whoever asked for it. A
+//! binary format has it as bytes, since what people write has one form only.
 //!
-//! Invariant: the bytes are those of the definition they stand in. A definition that is shared does not change, and a
-//! copy, which may, begins without them.
+//! Invariant: the text is that of the definition it stands in. A definition that is shared does not change, and a
+//! copy, which may, begins without it.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::Definition;
 
-pub(in crate::job) fn serialize<S: Serializer>(definition: &Arc<Definition>, serializer: S) -> Result<S::Ok, S::Error> {
-    if serializer.is_human_readable() {
-        return definition.serialize(serializer);
+impl Definition {
+    /// The definition as a JSON object, written when it is first asked for.
+    pub fn json(&self) -> &str {
+        self.text().as_str()
     }
-    let Packed(packed) = &definition.packed;
-    if let Some(bytes) = packed.get() {
-        return serializer.serialize_bytes(bytes);
+
+    fn text(&self) -> &Text {
+        let Packed(packed) = &self.packed;
+        packed.get_or_init(|| Text::Written(to_raw_value(self).expect("a definition is plain data")))
     }
-    let bytes = serde_json::to_vec(definition).map_err(ser::Error::custom)?;
-    serializer.serialize_bytes(packed.get_or_init(|| bytes.into_boxed_slice()))
+}
+
+pub(in crate::job) fn serialize<S: Serializer>(definition: &Definition, serializer: S) -> Result<S::Ok, S::Error> {
+    match (serializer.is_human_readable(), definition.text()) {
+        (false, text) => serializer.serialize_bytes(text.as_str().as_bytes()),
+        (true, Text::Written(json)) => json.serialize(serializer),
+        (true, Text::Read(_)) => definition.serialize(serializer),
+    }
 }
 
 pub(in crate::job) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Definition>, D::Error> {
@@ -30,9 +40,24 @@ pub(in crate::job) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) ->
     deserializer.deserialize_bytes(PackedDefinition)
 }
 
-/// The bytes of a definition, if somebody has asked for them.
+/// The text of a definition, if somebody has asked for it.
 #[derive(Default)]
-pub(super) struct Packed(OnceLock<Box<[u8]>>);
+pub(super) struct Packed(OnceLock<Text>);
+
+enum Text {
+    Written(Box<RawValue>),
+    /// As it stood in a snapshot: to lay it into other JSON it would have to be checked again.
+    Read(Box<str>),
+}
+
+impl Text {
+    fn as_str(&self) -> &str {
+        match self {
+            Text::Written(json) => json.get(),
+            Text::Read(text) => text,
+        }
+    }
+}
 
 impl Clone for Packed {
     fn clone(&self) -> Packed {
@@ -63,8 +88,9 @@ impl Visitor<'_> for PackedDefinition {
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Arc<Definition>, E> {
-        let definition: Definition = serde_json::from_slice(bytes).map_err(E::custom)?;
-        definition.packed.0.get_or_init(|| bytes.into());
+        let text = std::str::from_utf8(bytes).map_err(E::custom)?;
+        let definition: Definition = serde_json::from_str(text).map_err(E::custom)?;
+        definition.packed.0.get_or_init(|| Text::Read(text.into()));
         Ok(Arc::new(definition))
     }
 }

@@ -7,7 +7,6 @@ pub(crate) mod list;
 pub(crate) mod tool_check;
 pub(crate) mod unique;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -165,7 +164,8 @@ pub(crate) fn named(id: JobId, error: SubmitError) -> Problem {
 
 /// The job with its revision as ETag.
 pub(crate) fn answer(app: &App, status: StatusCode, job: &Job) -> Response {
-    tagged((status, Json(JobView::of(job, app.now()))).into_response(), job)
+    let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    tagged((status, json, JobView::of(job, app.now()).to_json()).into_response(), job)
 }
 
 fn tagged(mut answer: Response, job: &Job) -> Response {

@@ -42,6 +42,8 @@ pub enum ActorSource {
     Ping,
     /// A remote executor.
     Executor,
+    /// A row in `ordo.submissions`; the name is that of the database role.
+    Sql,
     /// Nobody asked: a schedule, a retry, a timeout, retention, escalation.
     Ordo,
     /// Not recorded: the event is older than this, or a later version wrote it.
@@ -59,6 +61,7 @@ impl ActorSource {
             ActorSource::Hook => "hook",
             ActorSource::Ping => "ping",
             ActorSource::Executor => "executor",
+            ActorSource::Sql => "sql",
             ActorSource::Ordo => "ordo",
             ActorSource::Unknown => "unknown",
         }
@@ -112,7 +115,8 @@ impl Actor {
             | ActorSource::Slack
             | ActorSource::Hook
             | ActorSource::Ping
-            | ActorSource::Executor => true,
+            | ActorSource::Executor
+            | ActorSource::Sql => true,
             ActorSource::Ordo | ActorSource::Unknown => false,
         }
     }

@@ -115,6 +115,9 @@ pub enum Kind {
     Subscription,
     Monitor,
     Notification,
+    Silence,
+    /// Somebody came in through the login page, or was turned away.
+    Login,
 }
 
 /// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
@@ -125,7 +128,7 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 12] = [
         Kind::Job,
         Kind::Incident,
         Kind::Hook,
@@ -136,6 +139,8 @@ impl Kind {
         Kind::Monitor,
         Kind::Subscription,
         Kind::Notification,
+        Kind::Silence,
+        Kind::Login,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -150,6 +155,8 @@ impl Kind {
             Kind::Subscription => "subscription",
             Kind::Monitor => "monitor",
             Kind::Notification => "notification",
+            Kind::Silence => "silence",
+            Kind::Login => "login",
         }
     }
 
@@ -166,6 +173,8 @@ impl Kind {
             Kind::Subscription => 9,
             Kind::Monitor => 8,
             Kind::Notification => 10,
+            Kind::Silence => 11,
+            Kind::Login => 12,
         }
     }
 

@@ -6,6 +6,7 @@
 mod access;
 pub mod actor;
 pub mod executor;
+pub mod forecast;
 pub mod hook;
 pub mod id;
 pub mod incident;
@@ -32,10 +33,12 @@ pub mod trace;
 pub mod zones;
 
 pub use access::role::{Right, Role};
-pub use access::{api_token, credential, executor_scope, role, secret, secret_reference};
+pub use access::{api_token, credential, executor_scope, login, role, secret, secret_reference};
 pub use actor::{Actor, ActorSource};
 pub use id::{EntityId, FencingToken, Incarnation, JobId, Kind, RunId};
+pub use job::submission;
 pub use log_stream::LogStream;
 pub use moment::{ClockFrame, Moment};
+pub use notification::silence;
 pub use time::{Millis, Timestamp};
 pub use trace::TraceParent;

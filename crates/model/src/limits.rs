@@ -51,6 +51,30 @@ pub const GAP_COUNT_MAX: u64 = 10_000;
 pub const EXCLUDED_JUMPS_MAX: u64 = 4_000;
 /// How many future occurrences a preview may show.
 pub const PREVIEW_MAX: usize = 1_000;
+/// How many jobs a forecast looks at, those that fire soonest; beyond, its counts are the least.
+pub const FORECAST_JOBS_MAX: usize = 5_000;
+/// How many fires of one job a forecast counts one by one; a job with more goes on at the pace of its first ones.
+pub const FORECAST_FIRES_PER_JOB_MAX: usize = 1_000;
+/// How many of its first fires say the pace of such a job.
+pub const FORECAST_PACE_FIRES: usize = 100;
+/// How many fires of all jobs a forecast counts; beyond, its counts are the least.
+pub const FORECAST_FIRES_MAX: usize = 100_000;
+/// How many jobs a forecast learns the durations of; the others count as a moment.
+pub const FORECAST_LEARNED_JOBS_MAX: usize = 1_000;
+/// From how many of its last runs the duration of a job is learned.
+pub const FORECAST_LEARNED_RUNS: usize = 10;
+/// How many collisions, overlaps and quiet times a forecast names.
+pub const FORECAST_SHOWN_MAX: usize = 20;
+/// A shorter time without runs is not called quiet.
+pub const FORECAST_QUIET_MIN: Millis = Millis::from_secs(30 * 60);
+/// A shorter time in which more wants to run than there are slots is not named.
+pub const FORECAST_SATURATION_MIN: Millis = Millis::from_secs(1);
+/// Two such times that are less apart than this are one.
+pub const FORECAST_SATURATION_APART: Millis = Millis::from_secs(60);
+/// How many days a forecast may reach.
+pub const FORECAST_DAYS_MAX: usize = 62;
+/// How many jobs that do not exist one forecast may be asked about.
+pub const FORECAST_ADDED_MAX: usize = 100;
 /// How many occurrences one backfill may ask for.
 pub const BACKFILL_MAX: usize = 10_000;
 /// How many backfills one job may have under way.
@@ -254,6 +278,18 @@ pub const IDENTIFIER_MAX_BYTES: usize = 200;
 pub const ACTOR_MAX_BYTES: usize = 200;
 /// Jobs and runs an incident is linked to; more are refused.
 pub const INCIDENT_LINKS_MAX: usize = 100;
+/// Action items of an incident; more are refused.
+pub const INCIDENT_ACTIONS_MAX: usize = 100;
+/// How far ahead an incident may be snoozed, and a silence may last.
+pub const INCIDENT_SNOOZE_MAX: Millis = Millis::from_days(30);
+/// For how long it is kept who logged in to the dashboard, and who was turned away.
+pub const LOGIN_RETENTION: Millis = Millis::from_days(90);
+/// So many refused logins from one address are recorded a day; further ones leave no trace but in the log.
+pub const LOGIN_DENIALS_MAX: u32 = 20;
+/// Silences at a time; more are refused.
+pub const SILENCES_MAX: usize = 200;
+/// The written part of a postmortem, in Markdown.
+pub const POSTMORTEM_MAX_BYTES: usize = 64 * 1024;
 /// What a sender keeps in mind about an incident, as JSON.
 pub const REMEMBERED_MAX_BYTES: usize = 4 * 1024;
 /// Steps of one chain of escalation.
@@ -276,6 +312,29 @@ pub const MONITOR_NAME_MAX_BYTES: usize = 100;
 pub const MONITOR_PERIOD_MIN: Millis = Millis::from_secs(1);
 /// The longest grace of a monitor.
 pub const MONITOR_GRACE_MAX: Millis = Millis::from_days(366);
+
+// --- submissions ---------------------------------------------------------------------------------
+/// The job, or the input, of one row in `ordo.submissions`, as JSON text; a larger one fails the `INSERT`.
+pub const SUBMISSION_MAX_BYTES: usize = 512 * 1024;
+/// Submissions that a node takes at once.
+pub const SUBMISSIONS_TAKEN: usize = 200;
+/// How often a node looks for submissions that no notification told it of.
+pub const SUBMISSION_SWEEP_EVERY: Millis = Millis::from_secs(1);
+/// How long a node has a submission for itself; one that it did not settle by then is taken again.
+pub const SUBMISSION_CLAIM: Millis = Millis::from_secs(30);
+/// A submission that has to wait (too many runs of its job wait, its tool is not there) is taken again after this,
+pub const SUBMISSION_PAUSE_MIN: Millis = Millis::from_secs(1);
+/// and each time after twice as long, up to this.
+pub const SUBMISSION_PAUSE_MAX: Millis = Millis::from_secs(30);
+/// A submission for a tool that nobody offers is taken so often, within about a minute, before it is refused.
+pub const SUBMISSION_TOOL_TRIES: u32 = 7;
+/// How long it is remembered which submissions were carried out, besides in their rows. One that was taken so long ago
+/// and has no outcome is refused: nobody knows whether it was carried out.
+pub const SUBMISSION_REMEMBERED: Millis = Millis::from_days(7);
+/// How long the row of an accepted submission stays.
+pub const SUBMISSION_KEPT: Millis = Millis::from_days(1);
+/// How long the row of a refused submission stays.
+pub const SUBMISSION_REFUSED_KEPT: Millis = Millis::from_days(30);
 
 // --- lists --------------------------------------------------------------------------------------
 /// Items on a page of a list if the caller does not say.
@@ -300,5 +359,9 @@ const _: () =
 const _: () = assert!(DELIVERY_WAIT_MIN.ms() <= DELIVERY_WAIT_MAX.ms());
 const _: () =
     assert!(OUTBOX_BEAT.ms() <= OUTBOX_FLUSH_DELAY.ms() && OUTBOX_FLUSH_DELAY.ms() <= OUTBOX_FLUSH_DELAY_MAX.ms());
+const _: () = assert!(TOOL_INPUT_MAX_BYTES < SUBMISSION_MAX_BYTES);
+const _: () = assert!(SUBMISSION_PAUSE_MIN.ms() <= SUBMISSION_PAUSE_MAX.ms());
+const _: () = assert!(SUBMISSION_CLAIM.ms() < SUBMISSION_REMEMBERED.ms());
+const _: () = assert!(SUBMISSION_KEPT.ms() <= SUBMISSION_REFUSED_KEPT.ms());
 const _: () = assert!(PAGE_DEFAULT <= PAGE_MAX);
 const _: () = assert!(PRIORITY_DEFAULT <= PRIORITY_MAX);

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ordo_model::incident::{
-    By, Escalation, EscalationStep, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, IncidentSource,
-    IncidentStatus, Link, Severity, StartIncident,
+    By, Escalation, EscalationStep, Incident, IncidentCommand, IncidentEvent, IncidentRefusal, IncidentRole,
+    IncidentSource, IncidentStatus, Link, Severity, StartIncident,
 };
-use ordo_model::limits::{INCIDENT_LINKS_MAX, OUTBOX_FLUSH_DELAY};
+use ordo_model::limits::{INCIDENT_ACTIONS_MAX, INCIDENT_LINKS_MAX, INCIDENT_SNOOZE_MAX, OUTBOX_FLUSH_DELAY};
 use ordo_model::object::Object;
 use ordo_model::{JobId, Millis, Timestamp};
 use uuid::Uuid;
@@ -260,4 +260,92 @@ fn the_events_alone_give_the_same_incident() {
     assert_eq!(folded, story.incident);
     let text = serde_json::to_string(story.now()).unwrap();
     assert_eq!(&serde_json::from_str::<Incident>(&text).unwrap(), story.now());
+}
+
+fn machine() -> By {
+    By::new("nightly", IncidentSource::Job)
+}
+
+fn repeat(text: &str) -> IncidentCommand {
+    IncidentCommand::Repeat { title: "nightly failed".into(), text: text.into(), by: machine() }
+}
+
+#[test]
+fn while_snoozed_only_what_people_do_is_sent_and_nothing_escalates() {
+    let mut story = IncidentStory::started(chain(None));
+    story.publish(1);
+    assert_eq!(story.tell(2, IncidentCommand::Snooze { until: at(600), by: ana() }), Ok(1));
+    story.publish(3);
+    assert_eq!(story.now().next_turn(), Some(at(600)), "its alarm is the end of the snooze, not the escalation");
+    assert_eq!(story.tell(61, IncidentCommand::Wake), Ok(0), "an alarm that rings early does nothing");
+    story.tell(70, repeat("run 2 failed")).unwrap();
+    assert!(story.now().outbox.is_empty(), "the repetition is in the timeline and goes to nobody");
+    story.tell(80, IncidentCommand::AddNote { text: "I know".into(), by: ana() }).unwrap();
+    assert_eq!(story.now().outbox.len(), 1, "what people do is sent");
+    story.publish(81);
+    assert_eq!(story.tell(600, IncidentCommand::Wake), Ok(1));
+    assert_eq!(story.now().snoozed, None);
+    assert_eq!(story.now().next_turn(), Some(at(660)), "it escalates from the first step again");
+    assert_eq!(story.now().outbox.len(), 1, "people hear that the quiet is over");
+    story.publish(601);
+    story.tell(610, repeat("run 3 failed")).unwrap();
+    assert_eq!(story.now().outbox.len(), 1, "repetitions are sent again");
+}
+
+#[test]
+fn a_snooze_ends_with_its_incident_by_hand_or_never_begins() {
+    let mut story = IncidentStory::started(chain(None));
+    story.tell(1, IncidentCommand::Acknowledge { by: ana() }).unwrap();
+    story.tell(2, IncidentCommand::Snooze { until: at(600), by: ana() }).unwrap();
+    assert_eq!(story.tell(3, IncidentCommand::EndSnooze { by: ana() }), Ok(1));
+    assert_eq!(story.now().next_turn(), None, "somebody has acknowledged it: it does not escalate");
+    assert_eq!(story.tell(4, IncidentCommand::EndSnooze { by: ana() }), Ok(0));
+    story.tell(5, IncidentCommand::Snooze { until: at(600), by: ana() }).unwrap();
+    story.publish(6);
+    let done = |by| IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by };
+    story.tell(7, done(machine())).unwrap();
+    assert_eq!((story.now().snoozed.clone(), story.now().next_turn()), (None, None));
+    assert_eq!(story.now().outbox.len(), 1, "that it is over is sent, whoever ended it");
+    let late = IncidentCommand::Snooze { until: at(600), by: ana() };
+    assert_eq!(story.tell(8, late), Err(IncidentRefusal::Ended { status: IncidentStatus::Resolved }));
+    story.move_to(9, IncidentStatus::Open).unwrap();
+    for until in [at(9), at(9).plus(INCIDENT_SNOOZE_MAX).plus(Millis::from_ms(1))] {
+        let refused = story.tell(9, IncidentCommand::Snooze { until, by: ana() });
+        assert!(matches!(refused, Err(IncidentRefusal::Invalid(_))), "{until}");
+    }
+}
+
+#[test]
+fn roles_impact_and_action_items_are_kept_and_follow_ups_are_sent_to_nobody() {
+    let mut story = IncidentStory::started(None);
+    let lead = |person: Option<&str>| IncidentCommand::SetRole {
+        role: IncidentRole::Lead,
+        person: person.map(str::to_owned),
+        by: ana(),
+    };
+    assert_eq!((story.tell(1, lead(Some("ben"))), story.tell(2, lead(Some("ben")))), (Ok(1), Ok(0)));
+    assert_eq!(story.now().roles.get(&IncidentRole::Lead).map(String::as_str), Some("ben"));
+    story.tell(3, lead(None)).unwrap();
+    assert!(story.now().roles.is_empty());
+    let impact = |text: &str| IncidentCommand::DescribeImpact { text: text.into(), by: ana() };
+    story.tell(4, impact("orders wait")).unwrap();
+    assert_eq!(story.tell(5, impact("orders wait")), Ok(0));
+    assert_eq!(story.now().impact, "orders wait");
+    story.publish(6);
+    let add = |text: &str| IncidentCommand::AddAction { text: text.into(), owner: Some("cleo".into()), by: ana() };
+    story.tell(7, add("alert on lag")).unwrap();
+    story.tell(8, add("write the runbook")).unwrap();
+    let set = |number, is_done| IncidentCommand::SetAction { number, is_done, by: ana() };
+    assert_eq!((story.tell(9, set(2, true)), story.tell(10, set(2, true))), (Ok(1), Ok(0)));
+    assert_eq!(story.tell(11, set(3, true)), Err(IncidentRefusal::NoSuchAction { number: 3 }));
+    let done: Vec<bool> = story.now().actions.iter().map(|item| item.done_at.is_some()).collect();
+    assert_eq!(done, [false, true]);
+    story.tell(12, set(2, false)).unwrap();
+    story.tell(13, IncidentCommand::WritePostmortem { text: "### Why\n\nthe disk".into(), by: ana() }).unwrap();
+    assert!(story.now().outbox.is_empty(), "what is left to do is read where it is written");
+    assert_eq!(story.now().postmortem.as_ref().map(|edit| edit.version), Some(story.now().version));
+    for number in 3..=INCIDENT_ACTIONS_MAX {
+        story.tell(14, add(&format!("item {number}"))).unwrap();
+    }
+    assert_eq!(story.tell(15, add("one more")), Err(IncidentRefusal::TooManyActions));
 }

@@ -24,7 +24,7 @@ fn message(version: u64) -> Message {
 }
 
 fn write() -> NotificationCommand {
-    NotificationCommand::Write { sender: "slack".into(), message: Box::new(message(3)) }
+    NotificationCommand::Write { sender: "slack".into(), message: Box::new(message(3)), silenced_by: None }
 }
 
 fn fail(retry_at: Option<Timestamp>) -> NotificationCommand {
@@ -39,6 +39,27 @@ fn play(steps: Vec<(i64, NotificationCommand)>) -> Result<Notification, Notifica
         }
     }
     notification.ok_or(NotificationRefusal::NoSuchNotification)
+}
+
+#[test]
+fn a_notification_that_is_silenced_is_settled_and_can_be_sent_after_all() {
+    let (id, silence) = (Uuid::from_u128(1), Uuid::from_u128(2));
+    let write = NotificationCommand::Write {
+        sender: "slack".into(),
+        message: Box::new(message(3)),
+        silenced_by: Some(silence),
+    };
+    let mut state = None;
+    for event in Notification::decide(id, None, write, at(0)).unwrap() {
+        state = Some(Notification::apply(id, state, &event, at(0)).unwrap());
+    }
+    let silenced = state.unwrap();
+    assert_eq!(silenced.state, NotificationState::Silenced { at: at(0), silence });
+    assert!(!silenced.is_waiting() && !silenced.holds_its_place(), "those behind it do not wait for it");
+    assert_eq!(NotificationState::code_of(silenced.state.name()), Some(silenced.state.code()));
+    let events = Notification::decide(id, Some(&silenced), NotificationCommand::Replay, at(5)).unwrap();
+    let again = Notification::apply(id, Some(silenced), &events[0], at(5)).unwrap();
+    assert!(again.is_waiting());
 }
 
 #[test]

@@ -17,8 +17,9 @@ pub const fn to_see(kind: Kind) -> Right {
         | Kind::Executor
         | Kind::Monitor
         | Kind::Subscription
-        | Kind::Notification => Right::Read,
-        Kind::ApiToken | Kind::Secret => Right::Administer,
+        | Kind::Notification
+        | Kind::Silence => Right::Read,
+        Kind::ApiToken | Kind::Secret | Kind::Login => Right::Administer,
     }
 }
 
@@ -46,7 +47,9 @@ pub const fn to_use(kind: Kind) -> Option<Right> {
         | Kind::ApiToken
         | Kind::Secret
         | Kind::Executor
-        | Kind::Notification => None,
+        | Kind::Notification
+        | Kind::Silence
+        | Kind::Login => None,
     }
 }
 
@@ -70,7 +73,9 @@ pub fn covered(kind: Kind, mut data: Value) -> Value {
         | Kind::ApiToken
         | Kind::Secret
         | Kind::Executor
-        | Kind::Notification => {}
+        | Kind::Notification
+        | Kind::Silence
+        | Kind::Login => {}
     }
     data
 }

@@ -3,6 +3,7 @@
 pub mod api_token;
 pub mod credential;
 pub mod executor_scope;
+pub mod login;
 pub mod role;
 pub mod secret;
 pub mod secret_reference;

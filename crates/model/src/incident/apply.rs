@@ -1,13 +1,13 @@
 //! How events move an incident. Only this file changes one.
 //!
 //! Invariant: resolved and declined end the workflow. What happens to an ended incident is recorded and sent to nobody,
-//! until it is opened again.
+//! until it is opened again. While one is snoozed, only what people do is sent.
 
 use std::collections::BTreeMap;
 
 use super::event::IncidentEvent;
 use super::words::IncidentStatus;
-use super::{Acknowledgement, Escalating, Incident, Published};
+use super::{Acknowledgement, ActionItem, Escalating, Incident, PostmortemEdit, Published, Snooze};
 use crate::object::Misplaced;
 use crate::outbox::Outbox;
 use crate::time::Timestamp;
@@ -18,9 +18,11 @@ pub(super) fn apply(before: Option<Incident>, event: &IncidentEvent, at: Timesta
         Some(incident) => moved(incident, event, at)?,
         None => begun(event, at)?,
     };
-    if event.by().is_some() {
+    if let Some(by) = event.by() {
         incident.updated_at = at;
-        if !was_ended || !incident.status.is_ended() {
+        let is_ended = was_ended && incident.status.is_ended();
+        let is_hushed = incident.snoozed.is_some() && !by.source.is_person();
+        if event.is_news() && !is_ended && !is_hushed {
             incident.outbox.put(incident.version, at, incident.card());
         }
     }
@@ -53,6 +55,11 @@ fn begun(event: &IncidentEvent, at: Timestamp) -> Result<Incident, Misplaced> {
         assignee: None,
         acknowledged: None,
         links: links.clone(),
+        roles: BTreeMap::new(),
+        impact: String::new(),
+        actions: Vec::new(),
+        postmortem: None,
+        snoozed: None,
         started_by: by.clone(),
         created_at: at,
         updated_at: at,
@@ -76,6 +83,9 @@ fn moved(mut incident: Incident, event: &IncidentEvent, at: Timestamp) -> Result
             let was_ended = incident.status.is_ended();
             incident.status = *status;
             incident.ended_at = status.is_ended().then_some(at);
+            if status.is_ended() {
+                incident.snoozed = None;
+            }
             if was_ended {
                 incident.acknowledged = None;
                 escalate_anew(&mut incident, *escalate_at);
@@ -100,6 +110,32 @@ fn moved(mut incident: Incident, event: &IncidentEvent, at: Timestamp) -> Result
         IncidentEvent::NoteAdded { .. } => {}
         IncidentEvent::Retitled { title } => incident.title.clone_from(title),
         IncidentEvent::Linked { link, .. } => incident.links.push(*link),
+        IncidentEvent::RoleSet { role, person: Some(person), .. } => {
+            incident.roles.insert(*role, person.clone());
+        }
+        IncidentEvent::RoleSet { role, person: None, .. } => {
+            incident.roles.remove(role);
+        }
+        IncidentEvent::ImpactDescribed { text, .. } => incident.impact.clone_from(text),
+        IncidentEvent::ActionAdded { number, text, owner, .. } => {
+            let (number, text, owner) = (*number, text.clone(), owner.clone());
+            incident.actions.push(ActionItem { number, text, owner, done_at: None });
+        }
+        IncidentEvent::ActionCompleted { number, .. } => set_done(&mut incident, *number, Some(at)),
+        IncidentEvent::ActionReopened { number, .. } => set_done(&mut incident, *number, None),
+        IncidentEvent::PostmortemWritten { by, .. } => {
+            incident.postmortem = Some(PostmortemEdit { version: incident.version, at, by: by.clone() });
+        }
+        IncidentEvent::Snoozed { until, by } => {
+            incident.snoozed = Some(Snooze { until: *until, by: by.clone(), at });
+            if let Some(escalating) = &mut incident.escalation {
+                escalating.due_at = None;
+            }
+        }
+        IncidentEvent::SnoozeEnded { escalate_at, .. } => {
+            incident.snoozed = None;
+            escalate_anew(&mut incident, *escalate_at);
+        }
         IncidentEvent::Remembered { sender, value } => {
             incident.remembered.insert(sender.clone(), value.clone());
         }
@@ -107,7 +143,8 @@ fn moved(mut incident: Incident, event: &IncidentEvent, at: Timestamp) -> Result
             incident.frame = Some(*frame);
             let step = incident.escalation.as_mut().and_then(|escalating| escalating.due_at.as_mut());
             let expiry = incident.acknowledged.as_mut().and_then(|ack| ack.expires_at.as_mut());
-            step.into_iter().chain(expiry).for_each(|at| *at = at.moved(*by_ms));
+            let snooze = incident.snoozed.as_mut().map(|snooze| &mut snooze.until);
+            step.into_iter().chain(expiry).chain(snooze).for_each(|at| *at = at.moved(*by_ms));
         }
         IncidentEvent::Published { through } => {
             incident.outbox.publish(*through);
@@ -115,6 +152,10 @@ fn moved(mut incident: Incident, event: &IncidentEvent, at: Timestamp) -> Result
         }
     }
     Ok(incident)
+}
+
+fn set_done(incident: &mut Incident, number: u32, done_at: Option<Timestamp>) {
+    incident.actions.iter_mut().filter(|item| item.number == number).for_each(|item| item.done_at = done_at);
 }
 
 fn escalate_anew(incident: &mut Incident, due_at: Option<Timestamp>) {

@@ -3,8 +3,10 @@
 use serde_json::Value;
 
 use super::escalation::Escalation;
-use super::words::{By, IncidentStatus, Link, Severity};
+use super::words::{By, IncidentRole, IncidentStatus, Link, Severity};
 use crate::job::Invalid;
+use crate::limits::INCIDENT_ACTIONS_MAX;
+use crate::time::Timestamp;
 
 #[derive(Debug, Clone)]
 pub enum IncidentCommand {
@@ -38,6 +40,41 @@ pub enum IncidentCommand {
     },
     Link {
         link: Link,
+        by: By,
+    },
+    /// Gives a role to somebody, or takes it away.
+    SetRole {
+        role: IncidentRole,
+        person: Option<String>,
+        by: By,
+    },
+    /// Says who is affected, and how. An empty text takes it back.
+    DescribeImpact {
+        text: String,
+        by: By,
+    },
+    AddAction {
+        text: String,
+        owner: Option<String>,
+        by: By,
+    },
+    /// Marks an action item as done, or as open again.
+    SetAction {
+        number: u32,
+        is_done: bool,
+        by: By,
+    },
+    /// Replaces the written part of the postmortem.
+    WritePostmortem {
+        text: String,
+        by: By,
+    },
+    /// Until then nothing escalates, and nobody hears of repetitions.
+    Snooze {
+        until: Timestamp,
+        by: By,
+    },
+    EndSnooze {
         by: By,
     },
     /// The alarm rang: what is due of the escalation happens.
@@ -76,6 +113,10 @@ pub enum IncidentRefusal {
     Ended { status: IncidentStatus },
     #[error("the incident is linked to as many jobs and runs as it may be")]
     TooManyLinks,
+    #[error("the incident has {INCIDENT_ACTIONS_MAX} action items, as many as it may have")]
+    TooManyActions,
+    #[error("the incident has no action item {number}")]
+    NoSuchAction { number: u32 },
 }
 
 fn names(statuses: &[IncidentStatus]) -> String {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::escalation::Escalation;
-use super::words::{By, IncidentStatus, Link, Severity};
+use super::words::{By, IncidentRole, IncidentStatus, Link, Severity};
 use crate::moment::ClockFrame;
 use crate::time::Timestamp;
 
@@ -71,6 +71,46 @@ pub enum IncidentEvent {
         link: Link,
         by: By,
     },
+    RoleSet {
+        role: IncidentRole,
+        person: Option<String>,
+        by: By,
+    },
+    /// Who is affected, and how.
+    ImpactDescribed {
+        text: String,
+        by: By,
+    },
+    ActionAdded {
+        number: u32,
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<String>,
+        by: By,
+    },
+    ActionCompleted {
+        number: u32,
+        by: By,
+    },
+    ActionReopened {
+        number: u32,
+        by: By,
+    },
+    /// The written part of the postmortem, in Markdown. The state names the event and does not repeat the text.
+    PostmortemWritten {
+        text: String,
+        by: By,
+    },
+    /// Nothing escalates until then, and nobody hears of repetitions.
+    Snoozed {
+        until: Timestamp,
+        by: By,
+    },
+    SnoozeEnded {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        escalate_at: Option<Timestamp>,
+        by: By,
+    },
     /// Somebody is to be notified, because nobody reacted.
     Escalated {
         step: u32,
@@ -110,13 +150,21 @@ impl IncidentEvent {
             IncidentEvent::Retitled { .. } => "Retitled",
             IncidentEvent::Linked { .. } => "Linked",
             IncidentEvent::Escalated { .. } => "Escalated",
+            IncidentEvent::RoleSet { .. } => "RoleSet",
+            IncidentEvent::ImpactDescribed { .. } => "ImpactDescribed",
+            IncidentEvent::ActionAdded { .. } => "ActionAdded",
+            IncidentEvent::ActionCompleted { .. } => "ActionCompleted",
+            IncidentEvent::ActionReopened { .. } => "ActionReopened",
+            IncidentEvent::PostmortemWritten { .. } => "PostmortemWritten",
+            IncidentEvent::Snoozed { .. } => "Snoozed",
+            IncidentEvent::SnoozeEnded { .. } => "SnoozeEnded",
             IncidentEvent::Remembered { .. } => "Remembered",
             IncidentEvent::ClockStepped { .. } => "ClockStepped",
             IncidentEvent::Published { .. } => "Published",
         }
     }
 
-    /// Who did it. None: bookkeeping, which does not appear in a timeline and notifies nobody.
+    /// Who did it. None: bookkeeping, which does not appear in a timeline.
     pub const fn by(&self) -> Option<&By> {
         match self {
             IncidentEvent::IncidentStarted { by, .. }
@@ -127,11 +175,47 @@ impl IncidentEvent {
             | IncidentEvent::AcknowledgementExpired { by, .. }
             | IncidentEvent::NoteAdded { by, .. }
             | IncidentEvent::Linked { by, .. }
+            | IncidentEvent::RoleSet { by, .. }
+            | IncidentEvent::ImpactDescribed { by, .. }
+            | IncidentEvent::ActionAdded { by, .. }
+            | IncidentEvent::ActionCompleted { by, .. }
+            | IncidentEvent::ActionReopened { by, .. }
+            | IncidentEvent::PostmortemWritten { by, .. }
+            | IncidentEvent::Snoozed { by, .. }
+            | IncidentEvent::SnoozeEnded { by, .. }
             | IncidentEvent::Escalated { by, .. } => Some(by),
             IncidentEvent::Retitled { .. }
             | IncidentEvent::Remembered { .. }
             | IncidentEvent::ClockStepped { .. }
             | IncidentEvent::Published { .. } => None,
+        }
+    }
+
+    /// Whether people are to hear of it. What follows up on an incident, its action items and its postmortem, is read
+    /// where it is written.
+    pub const fn is_news(&self) -> bool {
+        match self {
+            IncidentEvent::IncidentStarted { .. }
+            | IncidentEvent::SeveritySet { .. }
+            | IncidentEvent::AssigneeSet { .. }
+            | IncidentEvent::StatusUpdated { .. }
+            | IncidentEvent::Acknowledged { .. }
+            | IncidentEvent::AcknowledgementExpired { .. }
+            | IncidentEvent::NoteAdded { .. }
+            | IncidentEvent::Linked { .. }
+            | IncidentEvent::RoleSet { .. }
+            | IncidentEvent::ImpactDescribed { .. }
+            | IncidentEvent::Snoozed { .. }
+            | IncidentEvent::SnoozeEnded { .. }
+            | IncidentEvent::Escalated { .. } => true,
+            IncidentEvent::ActionAdded { .. }
+            | IncidentEvent::ActionCompleted { .. }
+            | IncidentEvent::ActionReopened { .. }
+            | IncidentEvent::PostmortemWritten { .. }
+            | IncidentEvent::Retitled { .. }
+            | IncidentEvent::Remembered { .. }
+            | IncidentEvent::ClockStepped { .. }
+            | IncidentEvent::Published { .. } => false,
         }
     }
 }

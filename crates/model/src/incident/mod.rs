@@ -25,8 +25,8 @@ use crate::time::Timestamp;
 pub use command::{IncidentCommand, IncidentRefusal, StartIncident};
 pub use escalation::{Escalation, EscalationStep};
 pub use event::IncidentEvent;
-pub use postmortem::postmortem;
-pub use words::{By, IncidentSource, IncidentStatus, Link, NoSeverity, Severity};
+pub use postmortem::{POSTMORTEM_DRAFT, postmortem};
+pub use words::{By, IncidentRole, IncidentSource, IncidentStatus, Link, NoSeverity, Severity};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Incident {
@@ -46,6 +46,20 @@ pub struct Incident {
     pub acknowledged: Option<Acknowledgement>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
+    /// Who takes care of what.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<IncidentRole, String>,
+    /// Who is affected, and how.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub impact: String,
+    /// What is to be done about it, in the order in which it was written down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<ActionItem>,
+    /// Where the written part of the postmortem stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub postmortem: Option<PostmortemEdit>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snoozed: Option<Snooze>,
     pub started_by: By,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -74,6 +88,37 @@ pub struct Acknowledgement {
     pub at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+}
+
+/// Something to do, so that it does not happen again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ActionItem {
+    /// The first is 1.
+    pub number: u32,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// When it was completed; without it, it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done_at: Option<Timestamp>,
+}
+
+/// The event that holds the latest text of the postmortem.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PostmortemEdit {
+    pub version: u64,
+    pub at: Timestamp,
+    pub by: By,
+}
+
+/// Until when nothing escalates and repetitions are recorded without anybody hearing of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Snooze {
+    pub until: Timestamp,
+    pub by: By,
+    pub at: Timestamp,
 }
 
 /// The policy, and how far it has come.
@@ -142,10 +187,13 @@ impl Object for Incident {
         apply::apply(before, event, at)
     }
 
-    /// When the escalation, or an acknowledgement that runs out, wants something done.
+    /// When the escalation, an acknowledgement that runs out, or the end of a snooze wants something done.
     fn next_turn(&self) -> Option<Timestamp> {
         if self.status.is_ended() {
             return None;
+        }
+        if let Some(snooze) = &self.snoozed {
+            return Some(snooze.until);
         }
         let step = self.escalation.as_ref().and_then(|escalating| escalating.due_at);
         let expiry = self.acknowledged.as_ref().and_then(|ack| ack.expires_at);

@@ -1,6 +1,7 @@
 //! An incident written down for those who want to learn from it: a Markdown document, complete without any tool.
 //!
-//! Invariant: follows from the incident and its timeline alone; whatever people typed cannot change the document's form.
+//! Invariant: follows from the incident and its timeline alone. Whatever people typed cannot change the document's form,
+//! except the analysis, which they write in Markdown for this document.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,8 +11,12 @@ use uuid::Uuid;
 
 use super::Incident;
 use super::event::IncidentEvent;
-use super::words::{By, IncidentStatus, Link};
+use super::words::{By, IncidentRole, IncidentStatus, Link};
 use crate::time::{Millis, Timestamp};
+
+/// What the analysis begins with as long as nobody has written it.
+pub const POSTMORTEM_DRAFT: &str = "### What happened\n\n\n### Why it happened\n\n\n### What went well\n\n\n\
+     ### What we change\n\n";
 
 /// Notes that begin with one of these are things to do.
 const ACTION_MARKS: [&str; 3] = ["action:", "action item:", "to do:"];
@@ -21,12 +26,13 @@ pub fn postmortem(id: Uuid, incident: &Incident, timeline: &[(Timestamp, Inciden
     let mut text = format!("# {}\n\n", plain(&incident.title));
     summary(&mut text, id, incident, zone);
     impact(&mut text, incident, timeline);
+    analysis(&mut text, timeline);
     text.push_str("\n## Timeline\n\n");
     for (at, event) in timeline {
         line(&mut text, &time(*at, zone), event);
     }
     people(&mut text, incident, timeline);
-    actions(&mut text, timeline);
+    actions(&mut text, incident, timeline);
     text
 }
 
@@ -42,6 +48,13 @@ fn summary(text: &mut String, id: Uuid, incident: &Incident, zone: &TimeZone) {
     }
     if let Some(name) = &incident.assignee {
         row("Assignee", plain(name));
+    }
+    for (role, person) in &incident.roles {
+        let name = match role {
+            IncidentRole::Lead => "Lead",
+            IncidentRole::Communications => "Communications",
+        };
+        row(name, plain(person));
     }
     for link in &incident.links {
         match link {
@@ -69,7 +82,18 @@ fn impact(text: &mut String, incident: &Incident, timeline: &[(Timestamp, Incide
     row("Time until somebody acknowledged it", acknowledged, "nobody did");
     row("Time until it was being mitigated", mitigating, "not recorded");
     row("Duration", incident.ended_at.map(|at| at.since(incident.created_at)), "it has not ended");
-    text.push_str("- Who was affected, and how: \n");
+    put(text, format_args!("- Who was affected, and how: {}\n", plain(&incident.impact)));
+}
+
+/// The latest text that people wrote for it.
+fn analysis(text: &mut String, timeline: &[(Timestamp, IncidentEvent)]) {
+    let written = timeline.iter().rev().find_map(|(_, event)| match event {
+        IncidentEvent::PostmortemWritten { text, .. } => Some(text.trim()),
+        _ => None,
+    });
+    if let Some(written) = written.filter(|written| !written.is_empty()) {
+        put(text, format_args!("\n## Analysis\n\n{written}\n"));
+    }
 }
 
 fn line(text: &mut String, at: &str, event: &IncidentEvent) {
@@ -88,7 +112,16 @@ fn line(text: &mut String, at: &str, event: &IncidentEvent) {
         IncidentEvent::Linked { link: Link::Job { id }, .. } => format!("linked job `{id}`"),
         IncidentEvent::Linked { link: Link::Run { id }, .. } => format!("linked run `{id}`"),
         IncidentEvent::Escalated { step, notify, .. } => format!("step {}: notified {}", step + 1, plain(notify)),
-        IncidentEvent::Retitled { .. }
+        IncidentEvent::RoleSet { role, person: Some(person), .. } => format!("made {} {role}", plain(person)),
+        IncidentEvent::RoleSet { role, person: None, .. } => format!("left the role {role} empty"),
+        IncidentEvent::ImpactDescribed { text, .. } => format!("described the impact: {}", plain(text)),
+        IncidentEvent::ActionAdded { number, text, .. } => format!("added action item {number}: {}", plain(text)),
+        IncidentEvent::ActionCompleted { number, .. } => format!("completed action item {number}"),
+        IncidentEvent::ActionReopened { number, .. } => format!("reopened action item {number}"),
+        IncidentEvent::Snoozed { until, .. } => format!("snoozed it until {until}"),
+        IncidentEvent::SnoozeEnded { .. } => "the snooze ended".to_owned(),
+        IncidentEvent::PostmortemWritten { .. }
+        | IncidentEvent::Retitled { .. }
         | IncidentEvent::Remembered { .. }
         | IncidentEvent::ClockStepped { .. }
         | IncidentEvent::Published { .. } => return,
@@ -100,7 +133,7 @@ fn line(text: &mut String, at: &str, event: &IncidentEvent) {
 fn people(text: &mut String, incident: &Incident, timeline: &[(Timestamp, IncidentEvent)]) {
     let acted = timeline.iter().filter_map(|(_, event)| event.by()).filter(|by| by.source.is_person());
     let mut names: BTreeSet<&str> = acted.map(By::person).collect();
-    names.extend(incident.assignee.as_deref());
+    names.extend(incident.assignee.as_deref().into_iter().chain(incident.roles.values().map(String::as_str)));
     text.push_str("\n## Responders\n\n");
     if names.is_empty() {
         text.push_str("Nobody.\n");
@@ -108,9 +141,14 @@ fn people(text: &mut String, incident: &Incident, timeline: &[(Timestamp, Incide
     names.iter().for_each(|name| put(text, format_args!("- {}\n", plain(name))));
 }
 
-fn actions(text: &mut String, timeline: &[(Timestamp, IncidentEvent)]) {
+fn actions(text: &mut String, incident: &Incident, timeline: &[(Timestamp, IncidentEvent)]) {
     text.push_str("\n## Action items\n\n");
     let before = text.len();
+    for item in &incident.actions {
+        let mark = if item.done_at.is_some() { 'x' } else { ' ' };
+        let owner = item.owner.as_ref().map(|owner| format!(" ({})", plain(owner))).unwrap_or_default();
+        put(text, format_args!("- [{mark}] {}{owner}\n", plain(&item.text)));
+    }
     for (_, event) in timeline {
         let IncidentEvent::NoteAdded { text: note, .. } = event else { continue };
         let lower = note.to_ascii_lowercase();

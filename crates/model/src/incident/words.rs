@@ -152,6 +152,38 @@ impl fmt::Display for IncidentStatus {
     }
 }
 
+/// What somebody takes care of while an incident lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = IncidentRole))]
+#[serde(rename_all = "snake_case")]
+pub enum IncidentRole {
+    /// Decides what is done next.
+    Lead,
+    /// Keeps everybody else up to date.
+    Communications,
+}
+
+impl IncidentRole {
+    pub const ALL: [IncidentRole; 2] = [IncidentRole::Lead, IncidentRole::Communications];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            IncidentRole::Lead => "lead",
+            IncidentRole::Communications => "communications",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<IncidentRole> {
+        IncidentRole::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
+impl fmt::Display for IncidentRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Who did it, and from where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -179,6 +211,7 @@ impl By {
             | ActorSource::Hook
             | ActorSource::Ping
             | ActorSource::Executor
+            | ActorSource::Sql
             | ActorSource::Ordo
             | ActorSource::Unknown => IncidentSource::Api,
         };

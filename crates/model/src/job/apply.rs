@@ -110,7 +110,7 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
             remember(job, &run, at);
             Ok(Some(run))
         }
-        Event::JobStarted { run_id, attempt, token, executor, deadline } => {
+        Event::JobStarted { run_id, attempt, token, executor, deadline, concurrency_key } => {
             job.last_token = *token;
             let run = active(job, event, *run_id)?;
             run.attempts = *attempt;
@@ -122,6 +122,7 @@ pub fn apply(job: &mut Job, event: &Event, at: Timestamp) -> Result<Option<Run>,
                 started_at: at,
                 deadline: *deadline,
                 settle_at: None,
+                concurrency_key: concurrency_key.clone(),
             });
             view(job, *run_id)
         }

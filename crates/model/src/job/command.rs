@@ -32,6 +32,8 @@ pub struct SlotReservation {
     pub draw: u64,
     /// Executors elsewhere could run it too: what belongs to one of them is not begun by whoever comes first.
     pub has_others: bool,
+    /// Nodes of an earlier version are there, which would not give back a concurrency key: none is written down with the attempt.
+    pub is_keyless: bool,
 }
 
 impl SlotReservation {
@@ -66,6 +68,10 @@ pub enum Command {
         tool_input: Option<Value>,
         /// The trace of whoever asks: the run goes on with it.
         traceparent: Option<TraceParent>,
+    },
+    /// The same for somebody who keeps what was asked for: refused while too many runs wait, and tried again later.
+    Enqueue {
+        tool_input: Option<Value>,
     },
     /// A delivery of the job's hook; `replay` counts its replays.
     Deliver {

@@ -70,6 +70,9 @@ pub enum Event {
         executor: Incarnation,
         /// Without a report by then the attempt is settled without one.
         deadline: Timestamp,
+        /// The concurrency key that it holds to its end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        concurrency_key: Option<String>,
     },
     JobExecuted {
         run_id: RunId,

@@ -13,12 +13,14 @@ mod pace;
 mod run;
 mod shard;
 mod state;
+pub mod submission;
 mod verdict;
 
 pub use after::{After, AfterMode, AfterOn, UpstreamEnd};
 pub use apply::{Unfoldable, apply, create};
 pub use command::{AttemptReport, Command, Refusal, SlotReservation, SlottedCommand};
 pub use decide::{Decided, decide};
+pub use definition::diff::{FieldChange, field_changes};
 pub use definition::key::{ConcurrencyKey, KeySource, OnConflict, RateLimit, UniqueKey};
 pub use definition::policy::{Block, Misfire, Retention, Retry, Routing};
 pub use definition::reaction::{IncidentPolicy, Reaction};

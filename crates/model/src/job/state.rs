@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::after::UpstreamEnd;
 use super::definition::Definition;
+use super::definition::policy::Routing;
 use super::definition::trigger::Trigger;
 use super::event::{Cause, Timeliness};
 use super::outbox::Notice;
@@ -193,6 +194,9 @@ pub struct Attempt {
     /// Set when the executor is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle_at: Option<Timestamp>,
+    /// The concurrency key that it holds, as the definition said when it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency_key: Option<String>,
 }
 
 /// Occurrences being run once more: `next` is the first that was not yet triggered, `to` is not included.
@@ -318,6 +322,27 @@ impl Job {
     /// Which pool runs the job, as of its last event.
     pub fn pool(&self) -> Pool {
         self.pace.seen_at(self.updated_at).pool()
+    }
+
+    /// The concurrency key that an attempt of the run holds if it begins now. What goes to all is limited where it is executed:
+    /// share by share.
+    pub fn concurrency_key_of(&self, run: &ActiveRun) -> Option<String> {
+        let limit = self.definition.concurrency_key.as_ref().filter(|_| !self.goes_to_all(run))?;
+        Some(limit.key.of(&self.definition.label, self.input_of(run)))
+    }
+
+    /// The key under which the start of an attempt of the run counts for its rate.
+    pub fn rate_key_of(&self, run: &ActiveRun) -> Option<String> {
+        let limit = self.definition.rate_limit.as_ref().filter(|_| !self.goes_to_all(run))?;
+        Some(limit.key.of(&self.definition.label, self.input_of(run)))
+    }
+
+    fn goes_to_all(&self, run: &ActiveRun) -> bool {
+        self.definition.routing == Routing::ShardingBroadcast && run.shard.is_none()
+    }
+
+    fn input_of<'a>(&'a self, run: &'a ActiveRun) -> &'a Value {
+        run.tool_input.as_ref().unwrap_or(&self.definition.tool_input)
     }
 
     pub fn active_run(&self, id: RunId) -> Option<&ActiveRun> {

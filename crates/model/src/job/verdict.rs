@@ -145,7 +145,7 @@ mod tests {
     fn started(run_id: RunId, attempt: u32) -> Event {
         let token = FencingToken(u64::from(attempt));
         let executor = Incarnation { executor: "local".into(), generation: uuid::Uuid::from_u128(1) };
-        Event::JobStarted { run_id, attempt, token, executor, deadline: at(10_000) }
+        Event::JobStarted { run_id, attempt, token, executor, deadline: at(10_000), concurrency_key: None }
     }
 
     fn failed(run_id: RunId, attempt: u32, began: i64) -> Event {

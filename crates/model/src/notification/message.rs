@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::form::MessageForm;
 use crate::id::{EntityId, JobId, Kind, RunId};
-use crate::incident::{By, Card, Incident, IncidentEvent, Link};
+use crate::incident::{By, Card, Incident, IncidentEvent, IncidentSource, IncidentStatus, Link, Severity};
 use crate::job::{Job, Notice};
 use crate::outbox::OutboxEntry;
 use crate::time::Timestamp;
@@ -54,6 +54,8 @@ pub struct JobSubject {
     pub tool_name: String,
 }
 
+const TEST: &str = "Nothing is wrong: somebody wanted to see that messages arrive here.";
+
 impl Message {
     /// About an incident: what happened, and the card as it looked then.
     pub fn of_incident(id: Uuid, incident: &Incident, entry: &OutboxEntry<Card>, event: IncidentEvent) -> Message {
@@ -75,6 +77,36 @@ impl Message {
         let definition = &job.definition;
         let job = JobSubject { id: job.id, label: definition.label.clone(), tool_name: definition.tool_name.clone() };
         Message { version: entry.version, at: entry.at, subject: Subject::Job { job, notice: entry.what.clone() } }
+    }
+
+    /// For whoever wants to see that a channel works: an incident that was none, and is over. `id`: of no incident.
+    pub fn test(id: Uuid, at: Timestamp, by: By) -> Message {
+        let (title, description) = ("Test of this channel".to_owned(), TEST.to_owned());
+        let severity = Severity::Sev5;
+        let card = Card { severity, status: IncidentStatus::Declined, assignee: None, acknowledged_by: None };
+        let incident = IncidentSubject {
+            id,
+            title: title.clone(),
+            description: description.clone(),
+            identifier: None,
+            card,
+            links: Vec::new(),
+            started_by: by.clone(),
+            created_at: at,
+        };
+        let event = IncidentEvent::IncidentStarted {
+            title,
+            description,
+            severity,
+            identifier: None,
+            generation: 0,
+            links: Vec::new(),
+            escalation: None,
+            escalate_at: None,
+            by,
+        };
+        let subject = Subject::Incident { incident: Box::new(incident), event: Box::new(event) };
+        Message { version: 0, at, subject }
     }
 
     /// The name of what happened: `IncidentStarted`, `JobFailed`, ….
@@ -110,6 +142,21 @@ impl Message {
         }
     }
 
+    /// The job or the monitor that it comes from, by its name; None: a person or a program started the incident.
+    pub fn origin(&self) -> Option<&str> {
+        match &self.subject {
+            Subject::Incident { incident, .. } => match incident.started_by.source {
+                IncidentSource::Job | IncidentSource::Monitor => Some(&incident.started_by.actor),
+                IncidentSource::Api
+                | IncidentSource::Cli
+                | IncidentSource::Page
+                | IncidentSource::Slack
+                | IncidentSource::Escalation => None,
+            },
+            Subject::Job { job, .. } => Some(&job.label),
+        }
+    }
+
     pub fn run_id(&self) -> Option<RunId> {
         match &self.subject {
             Subject::Incident { .. } => None,
@@ -133,6 +180,14 @@ impl Message {
             | IncidentEvent::NoteAdded { .. }
             | IncidentEvent::Retitled { .. }
             | IncidentEvent::Linked { .. }
+            | IncidentEvent::RoleSet { .. }
+            | IncidentEvent::ImpactDescribed { .. }
+            | IncidentEvent::ActionAdded { .. }
+            | IncidentEvent::ActionCompleted { .. }
+            | IncidentEvent::ActionReopened { .. }
+            | IncidentEvent::PostmortemWritten { .. }
+            | IncidentEvent::Snoozed { .. }
+            | IncidentEvent::SnoozeEnded { .. }
             | IncidentEvent::Remembered { .. }
             | IncidentEvent::ClockStepped { .. }
             | IncidentEvent::Published { .. } => None,

@@ -4,6 +4,7 @@
 
 mod form;
 mod message;
+pub mod silence;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -54,10 +55,15 @@ pub enum NotificationState {
         at: Timestamp,
     },
     Forgotten,
+    /// Nobody was to hear of it at the time.
+    Silenced {
+        at: Timestamp,
+        silence: Uuid,
+    },
 }
 
 impl NotificationState {
-    pub const NAMES: [&'static str; 3] = ["waiting", "delivered", "dead_lettered"];
+    pub const NAMES: [&'static str; 4] = ["waiting", "delivered", "dead_lettered", "silenced"];
 
     pub const fn name(&self) -> &'static str {
         match self {
@@ -65,6 +71,7 @@ impl NotificationState {
             NotificationState::Delivered { .. } => "delivered",
             NotificationState::DeadLettered { .. } => "dead_lettered",
             NotificationState::Forgotten => "forgotten",
+            NotificationState::Silenced { .. } => "silenced",
         }
     }
 
@@ -75,11 +82,18 @@ impl NotificationState {
             NotificationState::Delivered { .. } => 1,
             NotificationState::DeadLettered { .. } => 2,
             NotificationState::Forgotten => 3,
+            NotificationState::Silenced { .. } => 4,
         }
     }
 
     pub fn code_of(name: &str) -> Option<u8> {
-        Self::NAMES.iter().position(|known| *known == name).and_then(|place| u8::try_from(place).ok())
+        match name {
+            "waiting" => Some(0),
+            "delivered" => Some(1),
+            "dead_lettered" => Some(2),
+            "silenced" => Some(4),
+            _ => None,
+        }
     }
 }
 
@@ -89,6 +103,8 @@ pub enum NotificationCommand {
     Write {
         sender: String,
         message: Box<Message>,
+        /// The silence that holds it back, if one does.
+        silenced_by: Option<Uuid>,
     },
     Delivered {
         note: Option<String>,
@@ -98,7 +114,7 @@ pub enum NotificationCommand {
         error: String,
         retry_at: Option<Timestamp>,
     },
-    /// Tries a notification once more that was given up or delivered.
+    /// Tries a notification once more that was given up, held back or delivered.
     Replay,
     /// Its time is over.
     Forget,
@@ -108,7 +124,10 @@ pub enum NotificationCommand {
 #[serde(tag = "type", content = "data")]
 pub enum NotificationEvent {
     #[serde(alias = "LetterWritten")]
-    NotificationQueued { sender: String, message: Box<Message> },
+    NotificationQueued {
+        sender: String,
+        message: Box<Message>,
+    },
     #[serde(alias = "LetterDelivered")]
     NotificationDelivered {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,8 +143,14 @@ pub enum NotificationEvent {
     NotificationReplayed {},
     #[serde(alias = "LetterForgotten")]
     NotificationForgotten {},
+    NotificationSilenced {
+        silence: Uuid,
+    },
     /// The wall clock was set.
-    ClockStepped { by_ms: i64, frame: ClockFrame },
+    ClockStepped {
+        by_ms: i64,
+        frame: ClockFrame,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -171,8 +196,10 @@ impl Object for Notification {
     ) -> Result<Vec<NotificationEvent>, NotificationRefusal> {
         let Some(notification) = before else {
             return match command {
-                NotificationCommand::Write { sender, message } => {
-                    Ok(vec![NotificationEvent::NotificationQueued { sender, message }])
+                NotificationCommand::Write { sender, message, silenced_by } => {
+                    let silenced = silenced_by.map(|silence| NotificationEvent::NotificationSilenced { silence });
+                    let queued = NotificationEvent::NotificationQueued { sender, message };
+                    Ok(std::iter::once(queued).chain(silenced).collect())
                 }
                 _ => Err(NotificationRefusal::NoSuchNotification),
             };
@@ -226,7 +253,9 @@ impl Object for Notification {
     fn next_turn(&self) -> Option<Timestamp> {
         match &self.state {
             NotificationState::Waiting { next_try } => Some(*next_try),
-            NotificationState::Delivered { at, .. } => Some(at.plus(NOTIFICATION_RETENTION)),
+            NotificationState::Delivered { at, .. } | NotificationState::Silenced { at, .. } => {
+                Some(at.plus(NOTIFICATION_RETENTION))
+            }
             NotificationState::DeadLettered { at } => Some(at.plus(DEAD_LETTER_RETENTION)),
             NotificationState::Forgotten => None,
         }
@@ -270,6 +299,9 @@ fn moved(mut notification: Notification, event: &NotificationEvent, at: Timestam
             notification.state = NotificationState::Waiting { next_try: at };
         }
         NotificationEvent::NotificationForgotten {} => notification.state = NotificationState::Forgotten,
+        NotificationEvent::NotificationSilenced { silence } => {
+            notification.state = NotificationState::Silenced { at, silence: *silence };
+        }
         NotificationEvent::ClockStepped { by_ms, frame } => {
             notification.frame = Some(*frame);
             if let NotificationState::Waiting { next_try } = &mut notification.state {

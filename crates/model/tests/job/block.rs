@@ -41,6 +41,26 @@ fn a_queue_that_is_full_skips_what_comes_on_top() {
 }
 
 #[test]
+fn whoever_keeps_what_he_asks_for_is_refused_while_the_queue_is_full_and_let_in_when_it_is_not() {
+    let mut job = given(json!({}));
+    let enqueue = || Command::Enqueue { tool_input: Some(json!({ "n": 1 })) };
+    let first = job.trigger_and_start();
+    for _ in 0..BLOCK_QUEUE_MAX {
+        job.trigger();
+    }
+    assert_eq!(job.refusal(enqueue()), Refusal::QueueFull);
+    job.completes(first);
+    job.order(enqueue(), None).expect("there is room again");
+    assert_eq!(job.events(), ["JobTriggered"]);
+    let mut job = given(json!({"block": "discard"}));
+    job.trigger_and_start();
+    job.order(enqueue(), None).expect("the policy decides");
+    assert_eq!(job.events(), ["JobSkipped"]);
+    job.cancel();
+    assert!(matches!(job.refusal(enqueue()), Refusal::WrongState { state: "cancelled", .. }));
+}
+
+#[test]
 fn occurrences_that_find_the_queue_full_become_one_record() {
     let mut job = given(json!({"trigger": every("1s")}));
     for _ in 0..BLOCK_QUEUE_MAX - 1 {
@@ -158,11 +178,18 @@ fn a_place_in_another_group_is_not_taken() {
         tools: None,
         draw: 0,
         has_others: false,
+        is_keyless: false,
     });
     job.order(Command::Start { run_id: run }, elsewhere).expect("it is its turn");
     assert!(job.running().is_empty());
-    let place =
-        Some(SlotReservation { executor: generation(1), group: "gpu".into(), tools: None, draw: 0, has_others: false });
+    let place = Some(SlotReservation {
+        executor: generation(1),
+        group: "gpu".into(),
+        tools: None,
+        draw: 0,
+        has_others: false,
+        is_keyless: false,
+    });
     job.order(Command::Start { run_id: run }, place).expect("it is its turn");
     assert_eq!(job.running(), [run]);
 }

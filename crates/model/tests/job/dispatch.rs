@@ -117,6 +117,7 @@ fn a_slot_is_taken_only_in_the_group_and_with_the_tool_of_the_job() {
         tools: tools(tool),
         draw: 0,
         has_others: false,
+        is_keyless: false,
     };
     let mut job = given(json!({"group": "gpu", "tool_name": "render"}));
     let run = job.trigger();

@@ -118,6 +118,7 @@ fn job_started() {
         token: FencingToken(7),
         executor: generation(1),
         deadline: t("1h"),
+        concurrency_key: None,
     };
     assert_snapshot!(stored(&event), @r#"{"type":"JobStarted","data":{"run_id":"01a1df14-1e00-736d-9929-59576f602556","attempt":2,"token":7,"executor":{"executor":"local","generation":"00000000-0000-0000-0000-000000000001"},"deadline":"2026-11-15T13:00:00.000Z"}}"#);
 }

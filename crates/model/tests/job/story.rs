@@ -89,6 +89,7 @@ pub(crate) fn reservation() -> Option<SlotReservation> {
         tools: None,
         draw: 0,
         has_others: false,
+        is_keyless: false,
     })
 }
 

@@ -106,7 +106,10 @@ fn begin(draft: &mut Draft, run_id: RunId, attempts: u32, reservation: SlotReser
     }
     let deadline = draft.now.plus(draft.job.definition.timeout).plus(TIMEOUT_GRACE);
     let token = draft.job.last_token.next(reservation.draw);
-    draft.emit(Event::JobStarted { run_id, attempt: attempts + 1, token, executor: reservation.executor, deadline });
+    let run = draft.job.active_run(run_id).filter(|_| !reservation.is_keyless);
+    let concurrency_key = run.and_then(|run| draft.job.concurrency_key_of(run));
+    let (attempt, executor) = (attempts + 1, reservation.executor);
+    draft.emit(Event::JobStarted { run_id, attempt, token, executor, deadline, concurrency_key });
 }
 
 pub(super) fn report(

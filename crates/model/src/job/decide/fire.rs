@@ -190,6 +190,15 @@ pub(super) fn trigger(draft: &mut Draft, cause: Cause, timeliness: Timeliness, g
     });
 }
 
+/// A run that somebody asked for who can wait: while the queue is full it is refused, not recorded as skipped.
+pub(super) fn enqueue(draft: &mut Draft, tool_input: Option<Value>) -> Result<(), Refusal> {
+    if refused(&draft.job) == Some(SkipReason::QueueFull) {
+        return Err(Refusal::QueueFull);
+    }
+    trigger(draft, Cause::Manual, Timeliness::OnTime, Given { tool_input, traceparent: None });
+    Ok(())
+}
+
 /// A delivery gets its one run, or a record of why it does not. While the queue is full it has to wait: it is kept
 /// anyway, so nothing is lost by that.
 pub(super) fn deliver(draft: &mut Draft, delivery: Uuid, replay: u32) -> Result<(), Refusal> {

@@ -56,6 +56,11 @@ pub fn decide(
             tool_input.as_ref().map_or(Ok(()), validate_input)?;
             fire::trigger(&mut draft, Cause::Manual, Default::default(), fire::Given { tool_input, traceparent });
         }
+        Command::Enqueue { tool_input } => {
+            refuse_cancelled(&draft.job)?;
+            tool_input.as_ref().map_or(Ok(()), validate_input)?;
+            fire::enqueue(&mut draft, tool_input)?;
+        }
         Command::Deliver { delivery, replay } => fire::deliver(&mut draft, delivery, replay)?,
         Command::RetryRun { run } => {
             refuse_cancelled(&draft.job)?;

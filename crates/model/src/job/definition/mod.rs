@@ -2,6 +2,7 @@
 //!
 //! Invariant: a definition inside a job has been validated; nothing later needs to doubt it.
 
+pub(super) mod diff;
 pub(super) mod key;
 pub(super) mod packed;
 pub(super) mod policy;

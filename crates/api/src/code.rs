@@ -56,6 +56,7 @@ codes! {
     ExecutorNotFound { 404, "executor_not_found", "No such executor" }
     HookNotFound { 404, "hook_not_found", "No such hook" }
     DeliveryNotFound { 404, "delivery_not_found", "No such delivery" }
+    RevisionNotFound { 404, "revision_not_found", "No such revision" }
     NodeNotFound { 404, "node_not_found", "No such node" }
     SecretNotFound { 404, "secret_not_found", "No such secret" }
     TokenNotFound { 404, "token_not_found", "No such token" }
@@ -64,6 +65,8 @@ codes! {
     MonitorNotFound { 404, "monitor_not_found", "No such monitor" }
     SlackNotConfigured { 404, "slack_not_configured", "Slack is not configured" }
     XxlNotConfigured { 404, "xxl_not_configured", "Executors of XXL-JOB are not served" }
+    SilenceNotFound { 404, "silence_not_found", "No such silence" }
+    ChannelNotFound { 404, "channel_not_found", "No such channel" }
     SubscriptionNotFound { 404, "subscription_not_found", "No such subscription" }
     MethodNotAllowed { 405, "method_not_allowed", "The route does not have this method" }
     RequestTimeout { 408, "request_timeout", "The body did not arrive in time" }
@@ -78,7 +81,9 @@ codes! {
     PayloadGone { 409, "payload_gone", "The payload is no longer kept" }
     TokenExists { 409, "token_exists", "The name is taken" }
     TooManyExecutors { 409, "too_many_executors", "Too many executors" }
+    TooManySilences { 409, "too_many_silences", "Too many silences" }
     TooManySubscriptions { 409, "too_many_subscriptions", "Too many subscriptions" }
+    RevisionGone { 410, "revision_gone", "The revision is no longer kept" }
     StreamTrimmed { 410, "stream_trimmed", "The events are no longer kept" }
     RevisionMoved { 412, "revision_moved", "The job was changed by somebody else" }
     BodyTooLarge { 413, "body_too_large", "The body is too large" }
@@ -98,6 +103,7 @@ codes! {
     InvalidToken { 422, "invalid_token", "The token is invalid" }
     InvalidIncident { 422, "invalid_incident", "The incident is invalid" }
     InvalidMonitor { 422, "invalid_monitor", "The monitor is invalid" }
+    InvalidSilence { 422, "invalid_silence", "The silence is invalid" }
     InvalidSubscription { 422, "invalid_subscription", "The subscription is invalid" }
     TooManyStreams { 429, "too_many_streams", "Too many streams" }
     RateLimited { 429, "rate_limited", "Too many requests" }

@@ -5,9 +5,11 @@
 
 pub mod access;
 pub mod alerting;
+pub mod audit;
 mod code;
 pub mod events;
 pub mod executors;
+pub mod forecast;
 pub mod hooks;
 pub mod jobs;
 mod openapi;

@@ -135,7 +135,7 @@ pub struct TimeZones {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = PoolLoad)]
+#[schema(as = PoolStatus)]
 pub struct PoolView {
     pub name: String,
     pub running: usize,

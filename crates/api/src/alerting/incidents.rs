@@ -1,9 +1,12 @@
 //! Incidents: as they are started, changed and answered.
 
+use std::collections::BTreeMap;
+
 use ordo_model::incident::{
-    Acknowledgement, By, Escalating, Escalation, Incident, IncidentEvent, IncidentStatus, Link, Published, Severity,
+    Acknowledgement, ActionItem, By, Escalating, Escalation, Incident, IncidentEvent, IncidentRole, IncidentStatus,
+    Link, Published, Severity, Snooze,
 };
-use ordo_model::{Actor, EntityId, Kind, Timestamp};
+use ordo_model::{Actor, EntityId, Kind, Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -65,6 +68,36 @@ change!(
 );
 change!(AddNote { text: String });
 change!(AddLink { link: Link });
+change!(SetRole {
+    role: IncidentRole,
+    /// Null: nobody.
+    #[serde(deserialize_with = "present")]
+    #[schema(required)]
+    person: Option<String>
+});
+change!(DescribeImpact {
+    /// Who is affected, and how. An empty text takes it back.
+    text: String
+});
+change!(AddAction {
+    text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owner: Option<String>
+});
+change!(SetAction { done: bool });
+change!(WritePostmortem {
+    /// Markdown. It becomes the analysis in the exported document.
+    text: String
+});
+change!(
+    /// For a length of time, or until a moment: one of the two.
+    SnoozeIncident {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        r#for: Option<Millis>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>
+    }
+);
 
 /// Null is an answer; leaving it out is none.
 fn present<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
@@ -88,16 +121,30 @@ pub struct IncidentView {
     #[schema(required)]
     pub acknowledged: Option<Acknowledgement>,
     pub links: Vec<Link>,
+    /// Who takes care of what: `lead`, `communications`.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub roles: BTreeMap<IncidentRole, String>,
+    /// Who is affected, and how.
+    pub impact: String,
+    pub action_items: Vec<ActionItem>,
+    #[schema(required)]
+    pub snoozed: Option<Snooze>,
     pub started_by: By,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     #[schema(required)]
     pub ended_at: Option<Timestamp>,
+    /// From the start to the end; null while it lasts.
+    #[schema(required)]
+    pub duration_ms: Option<u64>,
     #[schema(required)]
     pub escalation: Option<EscalationView>,
     #[schema(required)]
     pub published: Option<Published>,
     pub version: u64,
+    /// Only when one incident is read: the written part of the postmortem, in Markdown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub postmortem: Option<String>,
     /// Only when one incident is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Vec<TimelineEntry>>,
@@ -146,13 +193,19 @@ impl IncidentView {
             assignee: incident.assignee.clone(),
             acknowledged: incident.acknowledged.clone(),
             links: incident.links.clone(),
+            roles: incident.roles.clone(),
+            impact: incident.impact.clone(),
+            action_items: incident.actions.clone(),
+            snoozed: incident.snoozed.clone(),
             started_by: incident.started_by.clone(),
             created_at: incident.created_at,
             updated_at: incident.updated_at,
             ended_at: incident.ended_at,
+            duration_ms: incident.ended_at.map(|at| at.since(incident.created_at).ms()),
             escalation: incident.escalation.as_ref().map(escalation),
             published: incident.published,
             version: incident.version,
+            postmortem: None,
             timeline: None,
         }
     }

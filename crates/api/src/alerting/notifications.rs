@@ -11,7 +11,7 @@ use uuid::Uuid;
 pub struct NotificationView {
     pub id: Uuid,
     pub sender: String,
-    /// `waiting`, `delivered` or `dead_lettered`.
+    /// `waiting`, `delivered`, `dead_lettered` or `silenced`.
     pub state: String,
     pub attempts: u32,
     #[schema(required)]
@@ -43,7 +43,7 @@ impl NotificationView {
         let (next_try, settled_at, note) = match &notification.state {
             NotificationState::Waiting { next_try } => (Some(*next_try), None, None),
             NotificationState::Delivered { at, note } => (None, Some(*at), note.clone()),
-            NotificationState::DeadLettered { at } => (None, Some(*at), None),
+            NotificationState::DeadLettered { at } | NotificationState::Silenced { at, .. } => (None, Some(*at), None),
             NotificationState::Forgotten => (None, None, None),
         };
         let message = &notification.message;

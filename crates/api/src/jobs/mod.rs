@@ -3,6 +3,7 @@
 mod action;
 mod new_job;
 mod patch;
+mod revisions;
 
 use std::io::Write;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::problem::ProblemDetails;
 pub use action::{ACTION_JSON, ActionStatus, ActionTrigger, ActionView, ReceivedPayload};
 pub use new_job::NewJob;
 pub use patch::JobPatch;
+pub use revisions::{JobDiff, RevertJob, RevisionView};
 
 /// A job: its definition, where it stands, and what it did last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

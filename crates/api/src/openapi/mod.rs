@@ -67,6 +67,7 @@ fn tags() -> Value {
         ("monitors", "Heartbeat checks for work that runs elsewhere."),
         ("events", "What happened, event by event."),
         ("subscriptions", "Who hears of what, by signed webhook."),
+        ("channels", "Where notifications go, and who is called when nobody answers."),
         ("slack", "What Slack calls."),
         ("xxl", "What executors of XXL-JOB call."),
         ("access", "Who may do what, and what only the server knows."),

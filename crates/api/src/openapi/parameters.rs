@@ -25,6 +25,7 @@ fn in_path(path: &str) -> Vec<&'static str> {
     let resource = path.trim_start_matches("/v1").split('/').nth(1).unwrap_or_default();
     let named = |braces: &str| match (braces, resource) {
         ("slug", _) => "Slug",
+        ("number", _) => "ActionNumber",
         ("stream", _) => "Stream",
         ("token", _) => "PingToken",
         ("status", "ping") => "PingStatus",
@@ -39,6 +40,7 @@ fn in_path(path: &str) -> Vec<&'static str> {
         (_, "incidents") => "IncidentId",
         (_, "notifications") => "NotificationId",
         (_, "runs") => "RunId",
+        (_, "silences") => "SilenceId",
         (_, "subscriptions") => "SubscriptionId",
         (_, _) => "JobId",
     };
@@ -61,8 +63,10 @@ pub(super) fn shared() -> Value {
         "DeliveryId": id("The delivery."),
         "TokenId": id("The token."),
         "SubscriptionId": id("The subscription."),
+        "SilenceId": id("The silence."),
         "IncidentId": id("The incident."),
         "NotificationId": id("The notification."),
+        "ActionNumber": path("number", json!({ "type": "integer", "minimum": 1 }), "The number of the action item."),
         "Slug": path("slug", json!({ "type": "string", "pattern": slug }), "The hook."),
         "SecretName": path("name", json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$" }), "The secret."),
         "MonitorName": path("name", text(), "The monitor."),

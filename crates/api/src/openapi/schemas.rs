@@ -36,7 +36,9 @@ fn collected() -> Schemas {
     let mut schemas = Schemas::new();
     let mut add = |shape: &Shape| {
         for (name, schema) in &shape.parts {
-            schemas.insert(name.clone(), serde_json::to_value(schema).expect("a schema is plain data"));
+            let schema = serde_json::to_value(schema).expect("a schema is plain data");
+            let before = schemas.insert(name.clone(), schema);
+            assert!(before.is_none_or(|before| before == schemas[name]), "two types are described as {name}");
         }
     };
     Operation::routes().iter().flat_map(shapes).for_each(&mut add);

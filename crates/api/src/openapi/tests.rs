@@ -54,6 +54,14 @@ fn every_schema_is_an_object_that_says_what_it_is() {
 }
 
 #[test]
+fn every_tag_of_an_operation_is_described_and_every_described_one_is_used() {
+    let described: BTreeSet<&str> =
+        openapi()["tags"].as_array().unwrap().iter().filter_map(|tag| tag["name"].as_str()).collect();
+    let used: BTreeSet<&str> = Operation::routes().iter().map(|route| route.tag).collect();
+    assert_eq!(described, used);
+}
+
+#[test]
 fn alternatives_by_type_say_how_to_choose() {
     let schemas = &openapi()["components"]["schemas"];
     for name in ["RunStatus", "Cause", "Trigger", "IncidentLink", "ReportStatus"] {

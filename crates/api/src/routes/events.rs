@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::{Get, READ, READ_OR_HOLD, text};
+use super::{ADMIN, Get, READ, READ_OR_HOLD, reference, text};
+use crate::audit::AuditView;
 use crate::code::Code;
 use crate::events::EventView;
 use crate::route::{Media, READS, Route, Shape};
@@ -36,5 +37,24 @@ pub(crate) fn all() -> Route {
             vec![Media::Page(Shape::of::<EventView>()), Media::Events(sent)],
         )
         .refuses(&[Code::InvalidHeader, Code::InvalidQuery, Code::InvalidCursor, Code::TooManyStreams])
+        .refuses(READS)
+}
+
+pub(crate) fn audit() -> Route {
+    Route::new(Get, "/v1/audit", ADMIN, "events")
+        .summary("Who changed what, newest first")
+        .saying(
+            "Changes by people and programs, and logins to the dashboard with those that were refused. What Ordo does by \
+             itself and what happens to runs is in the log of events. A page may hold fewer items than `limit`, even none, \
+             while `next_cursor` says that there is more.",
+        )
+        .query("actor", text(), "Only changes by this name, or on behalf of it.")
+        .query("source", text(), "Only changes that came this way: `api`, `cli`, `page`, `slack`.")
+        .query("kind", text(), "Only changes of such things: `job`, `incident`, `hook`, `token`, `login`, ….")
+        .query("type", text(), "Only events of this name: `JobUpdated`.")
+        .query("stream", text(), "Only changes of this entity.")
+        .query("since", reference("Time"), "Only changes at or after this time.")
+        .query("until", reference("Time"), "Only changes before this time.")
+        .paged::<AuditView>("A page of changes.")
         .refuses(READS)
 }

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::{Delete, Get, OPERATE, Patch, Post, READ, REPLAYED, reference, text};
 use crate::code::Code;
 use crate::jobs::{
-    ACTION_JSON, BackfillJob, BackfillView, BatchResults, JobPatch, JobPreview, JobView, NewJob, NewJobs, PauseJob,
-    RunBegun, TriggerJob,
+    ACTION_JSON, BackfillJob, BackfillView, BatchResults, JobDiff, JobPatch, JobPreview, JobView, NewJob, NewJobs,
+    PauseJob, RevertJob, RevisionView, RunBegun, TriggerJob,
 };
 use crate::operation::Operation;
 use crate::route::{Media, Method, Need, READS, Route, WRITES};
@@ -183,4 +183,40 @@ pub(crate) fn preview() -> Route {
         .answers::<JobPreview>(200, "The next occurrences.")
         .refuses(&[Code::JobNotFound, Code::InvalidQuery])
         .refuses(READS)
+}
+
+pub(crate) fn revisions() -> Route {
+    route(Get, "/v1/jobs/{id}/revisions", READ)
+        .summary("The definitions that a job has had, newest first")
+        .saying("As far as its events are kept: retention folds old ones into one, with the definition of that time.")
+        .answers_page::<RevisionView>("All revisions that are kept.")
+        .refuses(&[Code::JobNotFound])
+        .refuses(READS)
+}
+
+pub(crate) fn diff() -> Route {
+    let number = || json!({ "type": "integer", "minimum": 1 });
+    route(Get, "/v1/jobs/{id}/diff", READ)
+        .summary("What two revisions of a job differ in")
+        .query("from", number(), "The older one; the one before `to` when left out.")
+        .query("to", number(), "The newer one; that of today when left out.")
+        .answers::<JobDiff>(200, "The fields that differ.")
+        .refuses(&[Code::JobNotFound, Code::RevisionNotFound, Code::RevisionGone, Code::InvalidQuery])
+        .refuses(READS)
+}
+
+pub(crate) fn revert() -> Route {
+    route(Post, "/v1/jobs/{id}/revert", OPERATE)
+        .summary("Give a job an earlier definition back")
+        .saying(
+            "An ordinary change: it makes a new revision, is checked as any change, and is guarded by `If-Match`. Runs, \
+             state and history stay as they are.",
+        )
+        .shared("IfMatch")
+        .body::<RevertJob>()
+        .answers_job(200, "The job as it is now.")
+        .refuses(UNFIT)
+        .refuses(&[Code::InvalidHeader, Code::JobNotFound, Code::WrongState, Code::RevisionMoved])
+        .refuses(&[Code::RevisionNotFound, Code::RevisionGone])
+        .refuses(WRITES)
 }

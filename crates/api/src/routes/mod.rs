@@ -1,8 +1,10 @@
 //! The rows of the route table, by resource.
 
 pub(crate) mod access;
+pub(crate) mod channels;
 pub(crate) mod events;
 pub(crate) mod executors;
+pub(crate) mod forecast;
 pub(crate) mod hooks;
 pub(crate) mod incidents;
 pub(crate) mod jobs;

@@ -18,13 +18,20 @@ pub(crate) fn list() -> Route {
     route(Get, "/v1/runs", READ)
         .summary("List runs, newest first")
         .saying(
-            "`job_id`, and every `status` but `completed`, have an index. Completed runs, and the runs of a job with one \
-             status, are looked for in no more than 5,000 runs in one request: a page may hold fewer items than `limit`, \
-             even none, while `next_cursor` says that there is more.",
+            "`job_id`, every `status` but `completed`, and the times have an index. Completed runs, the runs of a job with \
+             one status, and runs by `label`, `reason`, `executor` and duration are looked for in no more than 5,000 runs \
+             in one request: a page may hold fewer items than `limit`, even none, while `next_cursor` says that there is \
+             more.",
         )
         .query("job_id", reference("JobId"), "Runs of this job.")
         .query("status", json!({ "type": "string", "enum": RunStatus::NAMES }), "How they stand.")
         .query("since", json!({ "type": "string" }), "Fired since this time, or within this duration: `1h`.")
+        .query("until", json!({ "type": "string" }), "Fired before this time, or longer ago than this duration: `1h`.")
+        .query("label", json!({ "type": "string" }), "A part of the job's label, in any case.")
+        .query("reason", json!({ "type": "string" }), "A part of the reason of its end or of an attempt's, in any case.")
+        .query("executor", json!({ "type": "string" }), "The name of the executor that has or had it.")
+        .query("longer_than", reference("Duration"), "It took at least this long, or has so far: `10s`.")
+        .query("shorter_than", reference("Duration"), "It is over and took less than this: `1m`.")
         .paged::<Run>("A page of runs. Large results are left out: read the run.")
         .refuses(READS)
 }

@@ -1,14 +1,17 @@
 //! The routes of incidents and of the notifications about them.
 
+pub(crate) mod silences;
+
 use ordo_model::limits::INCIDENT_TITLE_MAX_BYTES;
 use ordo_model::notification::NotificationState;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{Get, OPERATE, Post, READ, REPLAYED, reference, text};
+use super::{Delete, Get, OPERATE, Post, Put, READ, REPLAYED, reference, text};
 use crate::alerting::incidents::{
-    Acknowledge, AddLink, AddNote, IncidentView, NewIncident, SetAssignee, SetSeverity, SetStatus,
+    Acknowledge, AddAction, AddLink, AddNote, DescribeImpact, IncidentView, NewIncident, SetAction, SetAssignee,
+    SetRole, SetSeverity, SetStatus, SnoozeIncident, WritePostmortem,
 };
 use crate::alerting::notifications::NotificationView;
 use crate::code::Code;
@@ -111,6 +114,56 @@ pub(crate) fn note() -> Route {
 
 pub(crate) fn link() -> Route {
     sets::<AddLink>("/v1/incidents/{id}/links").summary("Link it to a job or a run")
+}
+
+pub(crate) fn role() -> Route {
+    sets::<SetRole>("/v1/incidents/{id}/roles").summary("Make somebody the lead or responsible for communications")
+}
+
+pub(crate) fn impact() -> Route {
+    sets::<DescribeImpact>("/v1/incidents/{id}/impact").summary("Say who is affected, and how")
+}
+
+pub(crate) fn add_action() -> Route {
+    sets::<AddAction>("/v1/incidents/{id}/actions").summary("Add an action item")
+}
+
+pub(crate) fn set_action() -> Route {
+    sets::<SetAction>("/v1/incidents/{id}/actions/{number}").summary("Complete an action item, or reopen it")
+}
+
+pub(crate) fn write_postmortem() -> Route {
+    route(Put, "/v1/incidents/{id}/postmortem", OPERATE)
+        .summary("Write the postmortem")
+        .saying("Replaces the text. The versions before stay in the stream of the incident.")
+        .body::<WritePostmortem>()
+        .answers::<IncidentView>(200, "The incident after the change, durable.")
+        .refuses(&[Code::IncidentNotFound, Code::InvalidIncident, Code::WrongState])
+        .refuses(WRITES)
+}
+
+pub(crate) fn snooze() -> Route {
+    sets::<SnoozeIncident>("/v1/incidents/{id}/snooze").summary("Snooze an incident").saying(
+        "Until then it does not escalate, and repetitions are recorded without anybody hearing of them. What people do \
+         is still sent. Afterwards it escalates from the first step, unless somebody has acknowledged it.",
+    )
+}
+
+pub(crate) fn end_snooze() -> Route {
+    route(Delete, "/v1/incidents/{id}/snooze", OPERATE)
+        .summary("End the snooze of an incident")
+        .answers::<IncidentView>(200, "The incident after the change, durable.")
+        .refuses(&[Code::IncidentNotFound])
+        .refuses(WRITES)
+}
+
+pub(crate) fn similar() -> Route {
+    route(Get, "/v1/incidents/{id}/similar", READ)
+        .summary("Incidents that were like this one")
+        .saying("Those of the same identifier first, then those of the newest with a similar title.")
+        .answers_page::<IncidentView>("At most ten incidents, the most alike first.")
+        .refuses(&[Code::IncidentNotFound])
+        .refuses(READS)
 }
 
 pub(crate) fn export() -> Route {

@@ -1,0 +1,33 @@
+//! Channels: what the configuration lets messages go out through; and the chains by which incidents escalate.
+
+use ordo_model::incident::Escalation;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A sender that the configuration of the node names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Channel)]
+pub struct ChannelView {
+    /// `slack`, `email` or `file`.
+    pub name: String,
+    /// The section of the configuration that it is set up in.
+    pub section: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChannelTest {
+    pub delivered: bool,
+    /// What the receiver answered, in a word.
+    #[schema(required)]
+    pub note: Option<String>,
+    #[schema(required)]
+    pub error: Option<String>,
+}
+
+/// A chain of the configuration: `[escalation.NAME]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct EscalationChain {
+    pub name: String,
+    #[schema(value_type = Escalation)]
+    pub escalation: Escalation,
+}

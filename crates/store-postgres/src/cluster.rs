@@ -9,13 +9,14 @@ use ordo_store::{Cluster, DueAlarm, Fault, Hints, Lease, Node, NodeHeartbeat, Pa
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use crate::codes;
+use crate::read::alarms;
 use crate::store::PostgresStore;
-use crate::{codes, read};
 
 /// What time it is, in milliseconds.
 pub(crate) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 /// The same, asked once per statement. A clock that is read for every row cannot be the condition of an index.
-const ONCE_NOW: &str = "(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
+pub(crate) const ONCE_NOW: &str = "(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
 /// A node that has been silent for so long is forgotten.
 const FORGOTTEN_AFTER_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -94,21 +95,11 @@ impl Cluster for PostgresStore {
         after: Option<DueAlarm>,
         limit: usize,
     ) -> Result<Vec<DueAlarm>, Fault> {
-        read::due(&self.database, Some(partitions), until, after, limit).await
+        alarms::due(&self.database, partitions, until, after, limit).await
     }
 
     async fn sweep_overdue(&self, by: Millis, claim: Millis, limit: usize) -> Result<Vec<DueAlarm>, Fault> {
-        // Whoever is being written or swept right now is skipped: its turn comes with the next sweep.
-        let sql = format!(
-            "UPDATE entities e SET claimed_until = {NOW} + $2 FROM (SELECT kind, id FROM entities \
-             WHERE alarm_at <= {ONCE_NOW} - $1 AND claimed_until <= {ONCE_NOW} ORDER BY alarm_at, id LIMIT $3 \
-             FOR UPDATE SKIP LOCKED) c WHERE e.kind = c.kind AND e.id = c.id \
-             RETURNING e.kind, e.id, e.alarm_at, e.alarm_rank"
-        );
-        let rows = self.database.query("sweeping", &sql, &[&ms(by), &ms(claim), &codes::limit(limit)]).await?;
-        let mut found = rows.iter().map(read::due_alarm).collect::<Result<Vec<DueAlarm>, Fault>>()?;
-        found.sort_by_key(|due| (due.at, due.entity.id));
-        Ok(found)
+        alarms::sweep(&self.database, by, claim, limit).await
     }
 
     fn hints(&self) -> Box<dyn Hints> {

@@ -42,6 +42,15 @@ impl From<tokio_postgres::Error> for Trouble {
     }
 }
 
+impl From<deadpool::managed::PoolError<PoolError>> for Trouble {
+    fn from(error: deadpool::managed::PoolError<PoolError>) -> Trouble {
+        match error {
+            deadpool::managed::PoolError::Backend(error) => error.into(),
+            other => Trouble::Passing(Box::new(other)),
+        }
+    }
+}
+
 impl From<PoolError> for Trouble {
     fn from(error: PoolError) -> Trouble {
         match error {

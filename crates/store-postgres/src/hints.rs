@@ -29,11 +29,16 @@ const BEHIND_MAX: usize = 256;
 /// Notifies other nodes and listens to them, once somebody listens here: a process alone notifies nobody.
 pub(crate) struct HintChannel {
     name: Uuid,
+    /// Where to listen; None: nobody is notified, and nobody listens.
+    listening: Option<Listening>,
+    changed: Mutex<BTreeSet<Partition>>,
+    running: OnceLock<HintTasks>,
+}
+
+struct Listening {
     config: Config,
     tls: MakeTls,
     channel: String,
-    changed: Mutex<BTreeSet<Partition>>,
-    running: OnceLock<HintTasks>,
 }
 
 #[derive(Debug)]
@@ -45,20 +50,24 @@ struct HintTasks {
 
 impl fmt::Debug for HintChannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HintChannel").field("channel", &self.channel).finish_non_exhaustive()
+        f.debug_struct("HintChannel").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
 impl HintChannel {
-    pub(crate) fn new(name: Uuid, target: &ConnectTarget) -> Result<HintChannel, Fault> {
-        Ok(HintChannel {
-            name,
-            config: target.config.clone(),
-            tls: MakeTls::of(target)?,
-            channel: format!("ordo_{}", target.schema),
-            changed: Mutex::default(),
-            running: OnceLock::new(),
-        })
+    pub(crate) fn new(name: Uuid, target: Option<&ConnectTarget>) -> Result<HintChannel, Fault> {
+        let listening = |(target, config): (&ConnectTarget, &Config)| {
+            let (config, channel) = (config.clone(), format!("ordo_{}", target.schema));
+            Ok::<_, Fault>(Listening { config, tls: MakeTls::of(target)?, channel })
+        };
+        // Behind a pooler somebody must say where a session of one's own is to be had.
+        let listening = target.and_then(|target| Some((target, target.listen.as_ref()?))).map(listening).transpose()?;
+        Ok(HintChannel { name, listening, changed: Mutex::default(), running: OnceLock::new() })
+    }
+
+    /// What this store calls itself.
+    pub(crate) fn name(&self) -> Uuid {
+        self.name
     }
 
     pub(crate) fn committed(&self, partitions: &[Partition]) {
@@ -78,7 +87,11 @@ impl HintChannel {
         let running = self.running.get_or_init(|| {
             let (hints, _) = broadcast::channel(BEHIND_MAX);
             let (wake, woken) = mpsc::channel(1);
-            tokio::spawn(run(std::sync::Arc::downgrade(self), hints.clone(), woken));
+            if self.listening.is_none() {
+                tracing::warn!("nodes hear of each other once a second only: nobody said where to listen for them");
+            } else {
+                tokio::spawn(run(std::sync::Arc::downgrade(self), hints.clone(), woken));
+            }
             HintTasks { hints, wake }
         });
         Box::new(HintListener(running.hints.subscribe()))
@@ -101,7 +114,8 @@ impl Hints for HintListener {
 /// As long as the store is open.
 async fn run(shared: std::sync::Weak<HintChannel>, hints: broadcast::Sender<Hint>, mut woken: mpsc::Receiver<()>) {
     while let Some(open) = shared.upgrade() {
-        let connected = connect(&open, hints.clone()).await;
+        let Some(listening) = &open.listening else { return };
+        let connected = connect(open.name, listening, hints.clone()).await;
         drop(open);
         match connected {
             Ok((client, ended)) => {
@@ -119,9 +133,13 @@ async fn run(shared: std::sync::Weak<HintChannel>, hints: broadcast::Sender<Hint
 
 type ConnectionEnd = tokio::task::JoinHandle<()>;
 
-async fn connect(shared: &HintChannel, hints: broadcast::Sender<Hint>) -> Result<(Client, ConnectionEnd), Trouble> {
-    let (client, mut connection) = shared.config.connect(shared.tls.clone()).await?;
-    let (name, channel) = (shared.name, shared.channel.clone());
+async fn connect(
+    name: Uuid,
+    listening: &Listening,
+    hints: broadcast::Sender<Hint>,
+) -> Result<(Client, ConnectionEnd), Trouble> {
+    let (client, mut connection) = listening.config.connect(listening.tls.clone()).await?;
+    let channel = listening.channel.clone();
     let ended = tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
             if let AsyncMessage::Notification(notification) = message
@@ -134,7 +152,7 @@ async fn connect(shared: &HintChannel, hints: broadcast::Sender<Hint>) -> Result
         }
     });
     // A hint need not be durable: commits must not wait behind the disk for it.
-    client.batch_execute(&format!("SET synchronous_commit = off; LISTEN {}", shared.channel)).await?;
+    client.batch_execute(&format!("SET synchronous_commit = off; LISTEN {}", listening.channel)).await?;
     Ok((client, ended))
 }
 
@@ -159,8 +177,9 @@ async fn notify(
         }
         tokio::time::sleep(GATHERING).await;
         let Some(open) = shared.upgrade() else { return ListenEnd::Closed };
+        let Some(listening) = &open.listening else { return ListenEnd::Closed };
         let payload = write(open.name, &open.take());
-        if client.query("SELECT pg_notify($1, $2)", &[&open.channel, &payload]).await.is_err() {
+        if client.query("SELECT pg_notify($1, $2)", &[&listening.channel, &payload]).await.is_err() {
             return ListenEnd::Lost;
         }
     }
@@ -175,8 +194,14 @@ fn write(name: Uuid, partitions: &BTreeSet<Partition>) -> String {
     format!("{}:{}", name.simple(), hex::encode(bits))
 }
 
+/// What the database says when somebody has inserted submissions; nobody's name is in front of it.
+const SUBMISSIONS: &str = "submissions";
+
 /// Nothing, if it is our own word. What cannot be read was said by another version: look everywhere.
 fn read(payload: &str, own: Uuid) -> Option<Hint> {
+    if payload == SUBMISSIONS {
+        return Some(Hint::Submissions);
+    }
     let Some((name, digits)) = payload.split_once(':') else { return Some(Hint::Lost) };
     if name == own.simple().to_string() {
         return None;
@@ -200,6 +225,7 @@ mod tests {
         let said = write(author, &BTreeSet::from(partitions));
         assert_eq!(read(&said, other), Some(Hint::Partitions(partitions.to_vec())));
         assert_eq!(read(&said, author), None);
+        assert_eq!(read("submissions", author), Some(Hint::Submissions));
         assert_eq!(read("what?", other), Some(Hint::Lost));
         assert_eq!(read(&format!("{}:zz", author.simple()), other), Some(Hint::Lost));
     }

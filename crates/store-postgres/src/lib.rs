@@ -14,12 +14,17 @@ pub mod raw;
 mod read;
 mod rebuild;
 mod store;
+mod submissions;
 mod tables;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod transfer;
 mod write;
 
-pub use connection::url::{BadUrl, is_url};
+pub use connection::url::{BadUrl, is_schema, is_url};
 pub use migrate::LAYOUT;
 pub use store::{PostgresOptions, PostgresStore, is_away};
+pub use submissions::{NotSubmitted, submit_in};
+
+/// The drivers whose pools and transactions a program hands over: of this version.
+pub use {deadpool_postgres, tokio_postgres};

@@ -3,27 +3,38 @@
 //! Invariant: a layout that this version does not know is left alone; a migration is there as a whole or not at all.
 
 use ordo_store::Fault;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
 
+use crate::connection::session::DatabaseSession;
 use crate::fault::Trouble;
 
 /// The layout this version reads and writes: one per migration.
 pub const LAYOUT: u32 = MIGRATIONS.len() as u32;
 
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../migrations/0001_the_contract.sql"),
     include_str!("../migrations/0002_partitions_and_generations.sql"),
     include_str!("../migrations/0003_actors.sql"),
     include_str!("../migrations/0004_tables.sql"),
+    include_str!("../migrations/0005_submissions.sql"),
+    include_str!("../migrations/0006_starts.sql"),
+    include_str!("../migrations/0007_alarms_by_partition.sql"),
+    include_str!("../migrations/0008_vacuum.sql"),
 ];
+
+/// What wakes the nodes for submissions; not every database has it.
+const SUBMISSION_HINT: &str = include_str!("../optional/submission_hint.sql");
 
 /// How often two processes that make the same thing at the same moment may get into each other's way.
 const TRIES: usize = 5;
 
-pub(crate) async fn run(client: &Client, schema: &str) -> Result<(), Trouble> {
+pub(crate) async fn run(client: &DatabaseSession, schema: &str) -> Result<(), Trouble> {
     for _ in 1..TRIES {
-        match begin(client, schema).await {
+        client.begin().await?;
+        let begun = begin(client, schema).await;
+        client.command(if begun.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
+        match begun {
             Err(error) if is_race(&error) => continue,
             begun => {
                 begun?;
@@ -31,22 +42,21 @@ pub(crate) async fn run(client: &Client, schema: &str) -> Result<(), Trouble> {
             }
         }
     }
-    client.batch_execute("BEGIN").await?;
+    client.begin().await?;
     let migrated = migrate(client).await;
-    let end = if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    client.batch_execute(end).await?;
+    client.command(if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
     migrated
 }
 
 /// The schema and the row that guards the rest. A user who may not make schemas can be given one.
-async fn begin(client: &Client, schema: &str) -> Result<(), tokio_postgres::Error> {
-    let there =
-        client.query_opt("SELECT 1 FROM information_schema.schemata WHERE schema_name = $1", &[&schema]).await?;
-    if there.is_none() {
-        client.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {schema}")).await?;
+async fn begin(client: &DatabaseSession, schema: &str) -> Result<(), tokio_postgres::Error> {
+    let there = "SELECT 1 FROM information_schema.schemata WHERE schema_name = $1";
+    let there = client.client().query_typed(there, &[(&schema, Type::TEXT)]).await?;
+    if there.is_empty() {
+        client.command(&format!("CREATE SCHEMA IF NOT EXISTS {schema}")).await?;
     }
     client
-        .batch_execute(
+        .command(
             "CREATE TABLE IF NOT EXISTS meta (one smallint PRIMARY KEY, layout integer NOT NULL); \
              INSERT INTO meta (one, layout) VALUES (1, 0) ON CONFLICT (one) DO NOTHING",
         )
@@ -54,8 +64,8 @@ async fn begin(client: &Client, schema: &str) -> Result<(), tokio_postgres::Erro
 }
 
 /// Whoever holds the row migrates; the others wait for it and find nothing left to do.
-async fn migrate(client: &Client) -> Result<(), Trouble> {
-    let row = client.query_one("SELECT layout FROM meta WHERE one = 1 FOR UPDATE", &[]).await?;
+async fn migrate(client: &DatabaseSession) -> Result<(), Trouble> {
+    let row = client.client().query_typed_one("SELECT layout FROM meta WHERE one = 1 FOR UPDATE", &[]).await?;
     let layout = row.get::<_, i32>(0);
     let done = usize::try_from(layout).map_err(|_| Fault::damaged(format!("a layout of {layout}")))?;
     if done > MIGRATIONS.len() {
@@ -66,12 +76,25 @@ async fn migrate(client: &Client) -> Result<(), Trouble> {
         .into());
     }
     for migration in &MIGRATIONS[done..] {
-        client.batch_execute(migration).await?;
+        client.command(migration).await?;
     }
     if done < MIGRATIONS.len() {
-        client.execute("UPDATE meta SET layout = $1 WHERE one = 1", &[&LAYOUT.cast_signed()]).await?;
+        add_submission_hint(client).await?;
+        client.command(&format!("UPDATE meta SET layout = {LAYOUT} WHERE one = 1")).await?;
     }
     Ok(())
+}
+
+/// Without it submissions are found by the sweep.
+async fn add_submission_hint(client: &DatabaseSession) -> Result<(), tokio_postgres::Error> {
+    client.command("SAVEPOINT hint").await?;
+    match client.command(SUBMISSION_HINT).await {
+        Ok(()) => client.command("RELEASE SAVEPOINT hint").await,
+        Err(error) => {
+            tracing::info!(%error, "this database gives no word of submissions: they are looked for every second");
+            client.command("ROLLBACK TO SAVEPOINT hint").await
+        }
+    }
 }
 
 fn is_race(error: &tokio_postgres::Error) -> bool {

@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use deadpool_postgres::Object;
 use ordo_store::{Batch, Disposition, Fault, Partition};
 use uuid::Uuid;
 
 use crate::connection::connect::ConnectionPools;
+use crate::connection::session::DatabaseSession;
+use crate::connection::source::ConnectionSource;
 use crate::connection::url::{BadUrl, ConnectTarget};
 use crate::migrate;
 use crate::write::commit::write;
@@ -18,19 +19,19 @@ use crate::write::plan::{Appended, KeptSnapshot, Writes};
 /// Removes a throw-away schema with everything in it.
 pub async fn drop_schema(url: &str) -> Result<(), Fault> {
     let (client, target) = connect(url).await?;
-    let dropped = client.batch_execute(&format!("DROP SCHEMA IF EXISTS {} CASCADE", target.schema)).await;
+    let dropped = client.command(&format!("DROP SCHEMA IF EXISTS {} CASCADE", target.schema)).await;
     dropped.map_err(|error| crate::fault::Trouble::from(error).into_fault("removing a schema"))
 }
 
-async fn connect(url: &str) -> Result<(Object, ConnectTarget), Fault> {
+async fn connect(url: &str) -> Result<(DatabaseSession, ConnectTarget), Fault> {
     let target: ConnectTarget = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
-    let client = ConnectionPools::new(&target, 1)?.writer().await;
+    let client = ConnectionPools::new(&ConnectionSource::Url(Box::new(target.clone())), 1)?.writer().await;
     Ok((client.map_err(|trouble| trouble.into_fault("opening the database"))?, target))
 }
 
 #[derive(Debug)]
 pub struct PostgresRawLoop {
-    client: Object,
+    client: DatabaseSession,
     last: BTreeMap<Partition, u64>,
 }
 
@@ -60,7 +61,7 @@ impl PostgresRawLoop {
             writes.put_rows(partition, &item.rows);
         }
         let failed = |trouble: crate::fault::Trouble| trouble.into_fault("writing");
-        self.client.batch_execute("BEGIN").await.map_err(|error| failed(error.into()))?;
+        self.client.begin().await.map_err(|error| failed(error.into()))?;
         write(&self.client, &writes, Uuid::nil(), None).await.map_err(failed)
     }
 }

@@ -3,11 +3,11 @@
 //! Invariant: from the moment the derived tables are emptied until the end of the rebuild every partition says that it is
 //! incomplete, and commits are refused: a crash in between cannot become a silent miss.
 
-use deadpool_postgres::Object;
 use ordo_store::{Fault, Partition, Rebuilt};
 use uuid::Uuid;
 
 use crate::connection::connect::ConnectionPools;
+use crate::connection::session::DatabaseSession;
 use crate::fault::Trouble;
 use crate::tables;
 use crate::write::commit::write;
@@ -20,9 +20,9 @@ pub(crate) const INCOMPLETE: &str = "the derived tables are incomplete, because 
 /// How often a step is tried; each is the same twice as once.
 const TRIES: usize = 4;
 
-const CLEAR: &str = "BEGIN; SELECT partition FROM partitions ORDER BY partition FOR UPDATE; \
+const CLEAR: &str = "SELECT partition FROM partitions ORDER BY partition FOR UPDATE; \
      UPDATE partitions SET rebuilding = true; TRUNCATE entities, rows, stored_jobs, stored_runs, stored_incidents; COMMIT";
-const END: &str = "BEGIN; SELECT partition FROM partitions ORDER BY partition FOR UPDATE; \
+const END: &str = "SELECT partition FROM partitions ORDER BY partition FOR UPDATE; \
      UPDATE partitions SET rebuilding = false; COMMIT";
 
 pub(crate) async fn clear(database: &ConnectionPools) -> Result<(), Fault> {
@@ -63,16 +63,21 @@ async fn run(database: &ConnectionPools, step: RebuildStep<'_>) -> Result<(), Fa
 async fn try_once(database: &ConnectionPools, step: RebuildStep<'_>) -> Result<(), Trouble> {
     let client = database.writer().await?;
     let done = match step {
-        RebuildStep::Command(sql) => client.batch_execute(sql).await.map_err(Trouble::from),
+        RebuildStep::Command(sql) => command_once(&client, sql).await,
         RebuildStep::Write(writes) => put_once(&client, writes).await,
     };
     if done.is_err() {
-        drop(Object::take(client));
+        client.close();
     }
     done
 }
 
-async fn put_once(client: &Object, writes: &Writes<'_>) -> Result<(), Trouble> {
-    client.batch_execute("BEGIN").await?;
+async fn command_once(client: &DatabaseSession, sql: &str) -> Result<(), Trouble> {
+    client.begin().await?;
+    Ok(client.command(sql).await?)
+}
+
+async fn put_once(client: &DatabaseSession, writes: &Writes<'_>) -> Result<(), Trouble> {
+    client.begin().await?;
     write(client, writes, Uuid::new_v4(), None).await
 }

@@ -5,21 +5,26 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use deadpool_postgres::Pool;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, Cluster, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot,
-    Stats, Store, StoredEvent, StreamPage, TableCell, Version, View,
+    Batch, Chunk, Cluster, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Partition, Position, Rebuilt, Row,
+    Snapshot, Stats, Store, StoredEvent, StreamPage, SubmissionQueue, TableCell, Version, View,
 };
 use uuid::Uuid;
 
-use crate::connection::connect::ConnectionPools;
+use crate::connection::connect::{ConnectionPools, WRITERS};
 use crate::connection::probe;
-use crate::connection::url::{BadUrl, ConnectTarget};
+use crate::connection::source::ConnectionSource;
+use crate::connection::url::{BadUrl, ConnectTarget, checked_schema};
 use crate::hints::HintChannel;
 use crate::read::position::Vector;
-use crate::read::{read_log, stats};
+use crate::read::{alarms, read_log, stats};
 use crate::write::writer::PostgresWriter;
 use crate::{migrate, read, rebuild, tables};
+
+/// The smallest pool of a host: two connections write, one reads, one is left to the host.
+const HOST_POOL_MIN: usize = 4;
 
 #[derive(Debug, Clone, Copy)]
 pub struct PostgresOptions {
@@ -38,7 +43,7 @@ impl Default for PostgresOptions {
 pub struct PostgresStore {
     pub(crate) database: ConnectionPools,
     pub(crate) hints: Arc<HintChannel>,
-    target: ConnectTarget,
+    source: ConnectionSource,
     writer: PostgresWriter,
 }
 
@@ -46,22 +51,69 @@ impl PostgresStore {
     /// Opens the schema that the URL names, or makes it, and brings it to this version's layout.
     pub async fn open(url: &str, options: PostgresOptions) -> Result<PostgresStore, Fault> {
         let target: ConnectTarget = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
-        let database = ConnectionPools::new(&target, options.readers.max(1))?;
-        prepare(&database, &target.schema).await?;
-        let name = Uuid::new_v4();
-        sign_on(&database, name).await?;
-        let hints = Arc::new(HintChannel::new(name, &target)?);
+        let channel = HintChannel::new(Uuid::new_v4(), Some(&target))?;
+        PostgresStore::open_on(ConnectionSource::Url(Box::new(target)), options.readers.max(1), channel).await
+    }
+
+    /// The same with connections of a pool that the program has anyway: at most half of them, and at least three, stay here
+    /// while the store is open. Other nodes are heard of at once only with a URL to listen at; without it within a second.
+    pub async fn open_with(pool: &Pool, schema: &str, listen_url: Option<&str>) -> Result<PostgresStore, Fault> {
+        let schema = checked_schema(schema).map_err(|error| Fault::misuse(error.to_string()))?;
+        let size = pool.status().max_size;
+        if size < HOST_POOL_MIN {
+            return Err(Fault::misuse(format!(
+                "the pool has at most {size} connections: give it {HOST_POOL_MIN} or more, Ordo keeps up to half of them"
+            )));
+        }
+        let readers = (size / 2).saturating_sub(WRITERS).clamp(1, PostgresOptions::default().readers);
+        let mut target: Option<ConnectTarget> =
+            listen_url.map(str::parse).transpose().map_err(|error: BadUrl| Fault::misuse(error.to_string()))?;
+        if let Some(target) = &mut target {
+            target.schema.clone_from(&schema);
+        }
+        let channel = HintChannel::new(Uuid::new_v4(), target.as_ref())?;
+        PostgresStore::open_on(ConnectionSource::Host { pool: pool.clone(), schema }, readers, channel).await
+    }
+
+    /// Opens a standby of a database that has the layout of this version: for reading only.
+    pub async fn open_standby(url: &str, options: PostgresOptions) -> Result<PostgresStore, Fault> {
+        let target: ConnectTarget = url.parse().map_err(|error: BadUrl| Fault::Misuse { what: error.to_string() })?;
+        let hints = HintChannel::new(Uuid::new_v4(), None)?;
+        let source = ConnectionSource::Url(Box::new(target));
+        let database = ConnectionPools::new(&source, options.readers.max(1))?;
+        let rows = database.query(OPENING, "SELECT layout FROM meta WHERE one = 1", &[]).await?;
+        let layout = rows.first().map_or(0, |row| row.get::<_, i32>(0));
+        if layout < migrate::LAYOUT.cast_signed() {
+            let behind = format!("the standby has layout {layout} yet, not {}", migrate::LAYOUT);
+            return Err(Fault::unavailable(OPENING, behind));
+        }
+        let (name, hints) = (hints.name(), Arc::new(hints));
         let writer = PostgresWriter::start(database.clone(), name, hints.clone());
-        Ok(PostgresStore { database, hints, target, writer })
+        Ok(PostgresStore { database, hints, source, writer })
+    }
+
+    async fn open_on(source: ConnectionSource, readers: usize, hints: HintChannel) -> Result<PostgresStore, Fault> {
+        let database = ConnectionPools::new(&source, readers)?;
+        prepare(&database, source.schema()).await?;
+        let name = hints.name();
+        sign_on(&database, name).await?;
+        let hints = Arc::new(hints);
+        let writer = PostgresWriter::start(database.clone(), name, hints.clone());
+        Ok(PostgresStore { database, hints, source, writer })
+    }
+
+    /// The schema that it is in.
+    pub fn schema(&self) -> &str {
+        self.source.schema()
     }
 
     /// The same store whose reads all see the moment of the first of them: for whoever reads all of it.
     /// If its connection is lost, the moment is another from then on.
     pub fn at_this_moment(&self) -> Result<PostgresStore, Fault> {
         Ok(PostgresStore {
-            database: self.database.at_one_moment(&self.target)?,
+            database: self.database.at_one_moment(&self.source)?,
             hints: self.hints.clone(),
-            target: self.target.clone(),
+            source: self.source.clone(),
             writer: self.writer.clone(),
         })
     }
@@ -82,7 +134,7 @@ async fn prepare(database: &ConnectionPools, schema: &str) -> Result<(), Fault> 
     let client = database.writer().await.map_err(opening)?;
     let migrated = migrate::run(&client, schema).await;
     if migrated.is_err() {
-        drop(deadpool_postgres::Object::take(client));
+        client.close();
     }
     migrated.map_err(opening)
 }
@@ -126,7 +178,8 @@ impl Store for PostgresStore {
     }
 
     async fn due(&self, until: Timestamp, after: Option<DueAlarm>, limit: usize) -> Result<Vec<DueAlarm>, Fault> {
-        read::due(&self.database, None, until, after, limit).await
+        let all: Vec<Partition> = Partition::all().collect();
+        alarms::due(&self.database, &all, until, after, limit).await
     }
 
     async fn entities(&self, after: Option<EntityId>, limit: usize) -> Result<Vec<(EntityId, Snapshot)>, Fault> {
@@ -206,6 +259,10 @@ impl Store for PostgresStore {
 
     async fn try_write(&self) -> Result<(), Fault> {
         probe::try_write(&self.database).await
+    }
+
+    fn submissions(&self) -> Option<&dyn SubmissionQueue> {
+        Some(self)
     }
 
     fn cluster(&self) -> Option<&dyn Cluster> {

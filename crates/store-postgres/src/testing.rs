@@ -59,6 +59,20 @@ impl TestServer {
         self.url_on(self.port, &format!("t{}", Uuid::new_v4().simple()))
     }
 
+    /// A database of its own, for whoever needs the schema to be called `ordo`.
+    ///
+    /// # Panics
+    /// If it cannot be made.
+    pub fn fresh_database(&self) -> String {
+        let name = format!("d{}", Uuid::new_v4().simple());
+        let target = format!("host=127.0.0.1 port={} user=ordo dbname=postgres", self.port);
+        let create = format!("CREATE DATABASE {name}");
+        let mut psql = Command::new(programs().join("psql"));
+        let made = psql.args(["--no-psqlrc", "--quiet", "--dbname", &target, "--command", &create]).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        format!("postgres://ordo@127.0.0.1:{}/{name}?sslmode=disable", self.port)
+    }
+
     /// By another way to the same server, for instance through a proxy.
     pub fn url_on(&self, port: u16, schema: &str) -> String {
         format!("postgres://ordo@127.0.0.1:{port}/postgres?sslmode=disable&schema={schema}")

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use deadpool_postgres::Object;
 use ordo_store::{Chunk, Dedup, Fault, Partition, Transfer, TransferBatch, TransferredKey};
 use uuid::Uuid;
 
 use crate::codes;
+use crate::connection::session::DatabaseSession;
 use crate::fault::Trouble;
 use crate::store::PostgresStore;
 use crate::write::commit::{LOCK_SHARDS, write};
@@ -55,7 +55,7 @@ impl Transfer for PostgresStore {
             let done = put_once(&client, &batch).await;
             if done.is_err() {
                 // It may be in the middle of something.
-                drop(Object::take(client));
+                client.close();
             }
             match done {
                 Err(Trouble::Passing(_)) if tries < TRIES => tries += 1,
@@ -65,8 +65,8 @@ impl Transfer for PostgresStore {
     }
 }
 
-async fn put_once(client: &Object, batch: &TransferBatch) -> Result<(), Trouble> {
-    client.batch_execute("BEGIN").await?;
+async fn put_once(client: &DatabaseSession, batch: &TransferBatch) -> Result<(), Trouble> {
+    client.begin().await?;
     let partitions: BTreeSet<i16> =
         batch.events.iter().map(|moved| codes::partition(Partition::of(moved.entity))).collect();
     let partitions: Vec<i16> = partitions.into_iter().collect();
@@ -87,7 +87,7 @@ async fn put_once(client: &Object, batch: &TransferBatch) -> Result<(), Trouble>
             writes.events.entry(moved.entity).or_default().push(appended);
         }
     }
-    client.execute(REMOVE, &[&kinds, &ids, &firsts]).await?;
+    client.query(REMOVE, &[&kinds, &ids, &firsts]).await?;
     let entry = |TransferredKey { key, until, value }: &TransferredKey| Dedup {
         key: key.clone(),
         at: *until,

@@ -132,6 +132,7 @@ fn described(outcomes: Vec<CommitOutcome>) -> Vec<String> {
         CommitOutcome::Committed { version, last } => format!("committed {version}, {}", last.is_some()),
         CommitOutcome::Conflict { actual } => format!("conflict {actual}"),
         CommitOutcome::Duplicate { key, value } => format!("duplicate {key:?} {value:?}"),
+        CommitOutcome::Exhausted { key, until } => format!("exhausted {key:?} {until:?}"),
     };
     outcomes.into_iter().map(tell).collect()
 }

@@ -66,7 +66,7 @@ async fn the_views_for_people_have_the_columns_that_were_promised() {
     let server = TestServer::join();
     let client = schema(&server).await;
     let document = include_str!("../../../docs/sql.md");
-    for view in ["jobs", "runs", "incidents", "occurrences"] {
+    for view in ["jobs", "runs", "incidents", "occurrences", "submissions"] {
         let prepared = client.prepare(&format!("SELECT * FROM {view}")).await.unwrap();
         let names: Vec<String> = prepared.columns().iter().map(|column| format!("`{}`", column.name())).collect();
         let line = document.lines().find(|line| line.starts_with(&format!("| `ordo.{view}`"))).unwrap();

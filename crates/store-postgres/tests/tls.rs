@@ -146,3 +146,59 @@ async fn a_password_is_proved_by_scram_and_a_wrong_one_is_refused_at_once() {
         accept(&store, item(job(1), before)).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_proves_who_we_are_and_without_it_the_server_refuses() {
+    let (folder, server, authority) = server_called("localhost");
+    let trusted = authority.file(&folder, "trusted.pem");
+    let (client, connection) =
+        tokio_postgres::connect(&url("127.0.0.1", &server, "sslmode=disable"), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let rules = client.query_one("SELECT current_setting('hba_file')", &[]).await.unwrap().get::<_, String>(0);
+    client.batch_execute(&format!("ALTER SYSTEM SET ssl_ca_file = '{trusted}'")).await.unwrap();
+    client
+        .batch_execute(&format!(
+            "CREATE ROLE certified LOGIN; CREATE SCHEMA certified AUTHORIZATION certified; \
+             COPY (VALUES ('hostssl all certified all cert'), ('host all certified all reject'), ('host all all all trust')) \
+             TO '{rules}'; SELECT pg_reload_conf()"
+        ))
+        .await
+        .unwrap();
+    let identity = |authority: &DatabaseAuthority, name: &str, file: &str| {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name.push(rcgen::DnType::CommonName, name);
+        let certificate = params.signed_by(&key, &authority.issuer).unwrap();
+        let paths = ["crt", "key"].map(|end| folder.path().join(format!("{file}.{end}")).to_str().unwrap().to_owned());
+        std::fs::write(&paths[0], certificate.pem()).unwrap();
+        std::fs::write(&paths[1], key.serialize_pem()).unwrap();
+        format!("sslcert={}&sslkey={}", paths[0], paths[1])
+    };
+    let as_certified = |options: &str| {
+        let address = format!("postgres://certified@localhost:{}/postgres?schema=certified", server.port());
+        format!("{address}&sslmode=verify-full&sslrootcert={trusted}&{options}")
+    };
+    let right = identity(&authority, "certified", "right");
+    // The server reads its rules again a moment later.
+    let store = loop {
+        match open(&as_certified(&right)).await {
+            Ok(store) => break store,
+            Err(_) => tokio::task::yield_now().await,
+        }
+    };
+    accept(&store, item(job(1), 0)).await;
+    let refused = open(&as_certified("connect_timeout=5")).await.expect_err("nobody proved anything");
+    assert!(chain(&refused).contains("certificate"), "{}", chain(&refused));
+    let another = identity(&authority, "somebody", "another");
+    let refused = open(&as_certified(&another)).await.expect_err("somebody else");
+    assert!(chain(&refused).contains("certified"), "{}", chain(&refused));
+    let stranger = identity(&DatabaseAuthority::new(), "certified", "stranger");
+    let refused = open(&as_certified(&stranger)).await.expect_err("signed by somebody unknown");
+    assert!(
+        !is_away(&refused) || chain(&refused).contains("certificate") || chain(&refused).contains("alert"),
+        "{}",
+        chain(&refused)
+    );
+    let missing = open(&as_certified("sslcert=/nowhere.crt&sslkey=/nowhere.key")).await.expect_err("no such file");
+    assert!(chain(&missing).contains("/nowhere.crt"), "{}", chain(&missing));
+}

@@ -57,6 +57,8 @@ impl Jobs {
             disposition: Disposition::Keep { snapshot: vec![b's'; 700], alarm: Some(Alarm { at, rank: 4 }) },
             rows: vec![row(View::JobsByState, 0), row(View::JobsByLabel, 0)],
             dedup: Vec::new(),
+            quotas: Vec::new(),
+            freed: Vec::new(),
             trim: None,
             forget_chunks: Vec::new(),
         }

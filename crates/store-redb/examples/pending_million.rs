@@ -35,6 +35,8 @@ fn job(number: u64) -> Item {
             row(View::JobsByState, [b"active-".as_slice(), id.as_bytes()].concat()),
         ],
         dedup: Vec::new(),
+        quotas: Vec::new(),
+        freed: Vec::new(),
         trim: None,
         forget_chunks: Vec::new(),
     }

@@ -61,6 +61,8 @@ fn item(number: usize, expected: u64) -> Item {
         },
         rows: vec![row(View::Runs, run.as_bytes().to_vec(), vec![b'r'; 100]), row(View::RunsByJob, by_job, Vec::new())],
         dedup: Vec::new(),
+        quotas: Vec::new(),
+        freed: Vec::new(),
         trim: None,
         forget_chunks: Vec::new(),
     }

@@ -12,6 +12,7 @@ use ordo_store::{
 };
 
 use crate::overlay::Overlay;
+use crate::quota::Judged;
 use crate::tables::keys::{alarm_key, chunk_key, entity_key, expiry_key, position, stream_key};
 use crate::tables::layers::{Layers, ReadView};
 use crate::tables::values::{Header, read_dedup, read_header, write_dedup, write_event, write_snapshot};
@@ -75,6 +76,10 @@ impl<'m> Writing<'m> {
         if before.version != item.expected {
             return Ok(CommitOutcome::Conflict { actual: before.version });
         }
+        let starts = match self.judge(item)? {
+            Judged::Within(starts) => starts,
+            Judged::UsedUp(exhausted) => return Ok(exhausted),
+        };
         let outcome = match &item.disposition {
             Disposition::Keep { snapshot, alarm } => {
                 self.expect_end_of_stream(item.entity, before.version)?;
@@ -104,6 +109,9 @@ impl<'m> Writing<'m> {
         for entry in &item.dedup {
             ordo_model::planted!(DedupForgotten, break);
             self.put_dedup(entry)?;
+        }
+        for start in &starts {
+            self.put_dedup(start)?;
         }
         for owner in &item.forget_chunks {
             self.forget_chunks(*owner)?;
@@ -238,7 +246,12 @@ impl<'m> Writing<'m> {
         Ok(())
     }
 
-    fn keys(&self, table: TableId, bounds: (Bound<&[u8]>, Bound<&[u8]>), limit: usize) -> Result<Vec<Vec<u8>>, Fault> {
+    pub(crate) fn keys(
+        &self,
+        table: TableId,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        limit: usize,
+    ) -> Result<Vec<Vec<u8>>, Fault> {
         let mut keys = Vec::new();
         if limit == 0 {
             return Ok(keys);

@@ -13,6 +13,7 @@ mod guard;
 mod handle;
 mod journal;
 mod overlay;
+mod quota;
 pub mod raw;
 mod read;
 #[cfg(feature = "sim")]

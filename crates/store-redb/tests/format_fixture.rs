@@ -55,6 +55,8 @@ fn item(number: u128, expected: u64, kinds: &[&str], alarm: Option<Alarm>) -> It
         disposition: Disposition::Keep { snapshot: format!("{{\"job\":{number}}}").into_bytes(), alarm },
         rows: Vec::new(),
         dedup: Vec::new(),
+        quotas: Vec::new(),
+        freed: Vec::new(),
         trim: None,
         forget_chunks: Vec::new(),
     }

@@ -18,6 +18,8 @@ fn batch(id: u128) -> Batch {
         disposition: Disposition::Keep { snapshot: b"state".to_vec(), alarm: None },
         rows: Vec::new(),
         dedup: Vec::new(),
+        quotas: Vec::new(),
+        freed: Vec::new(),
         trim: None,
         forget_chunks: Vec::new(),
     };

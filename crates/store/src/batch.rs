@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ordo_model::{EntityId, Timestamp};
 use uuid::Uuid;
 
-use crate::{Fault, Position, RowWrite, Version};
+use crate::{Fault, Position, Quota, RowWrite, Version};
 
 /// The longest name of a kind of event: its length is stored in six bits.
 pub const EVENT_KIND_MAX_BYTES: usize = 63;
@@ -35,6 +35,10 @@ pub struct Item {
     pub rows: Vec<RowWrite>,
     /// The item is refused if one of these is already there and not yet expired.
     pub dedup: Vec<Dedup>,
+    /// The item is refused if one of these is used up.
+    pub quotas: Vec<Quota>,
+    /// Keys of quotas of which the item gives a share back: whoever waits for one is woken. A hint, and not kept.
+    pub freed: Vec<Vec<u8>>,
     /// Replaces the beginning of the stream by a checkpoint.
     pub trim: Option<Trim>,
     /// Owners (runs) whose chunks are forgotten.
@@ -119,6 +123,8 @@ pub enum CommitOutcome {
     Conflict { actual: Version },
     /// A dedup key was there already: which one, and its value.
     Duplicate { key: Vec<u8>, value: Vec<u8> },
+    /// A quota was used up: which one, and from when on a share of it is free, where time alone brings that about.
+    Exhausted { key: Vec<u8>, until: Option<Timestamp> },
 }
 
 impl Batch {
@@ -160,8 +166,9 @@ impl Item {
         let events: usize = self.events.iter().map(NewEvent::bytes).sum();
         let rows: usize = self.rows.iter().map(|row| row.key.len() + row.value.as_ref().map_or(0, Vec::len)).sum();
         let dedup: usize = self.dedup.iter().map(|entry| 2 * entry.key.len() + entry.value.len()).sum();
+        let quotas: usize = self.quotas.iter().map(|quota| quota.key.len()).sum();
         let checkpoint = self.trim.as_ref().map_or(0, |trim| trim.checkpoint.data.len());
-        snapshot + events + rows + dedup + checkpoint
+        snapshot + events + rows + dedup + quotas + checkpoint
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Lease {
 pub enum Hint {
     /// In these partitions.
     Partitions(Vec<Partition>),
+    /// A program has inserted submissions.
+    Submissions,
     /// Hints may have been lost: look everywhere.
     Lost,
 }

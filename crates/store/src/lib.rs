@@ -14,6 +14,8 @@ mod cluster;
 pub mod conformance;
 mod fault;
 mod partition;
+mod quota;
+mod submissions;
 mod table;
 mod transfer;
 mod view;
@@ -25,6 +27,8 @@ pub use batch::{
 pub use cluster::{Cluster, Hint, Hints, Lease, Node, NodeHeartbeat};
 pub use fault::Fault;
 pub use partition::{PARTITIONS, Partition};
+pub use quota::{Quota, QuotaLimit, row_balance};
+pub use submissions::{SubmissionOutcome, SubmissionQueue, SubmissionStatus, SubmittedRow};
 pub use table::{CellType, JOB_STATES, KeyPart, TableCell, TableColumn, TableShape};
 pub use transfer::{Transfer, TransferBatch, TransferredEvents, TransferredKey};
 pub use view::{Direction, KeyRange, Row, RowWrite, View};
@@ -122,7 +126,8 @@ pub type CommitResult = Result<Vec<CommitOutcome>, Fault>;
 pub trait Store: Send + Sync + 'static {
     /// One outcome per item, in order, once all of them are durable. A fault means that nothing is known to be durable.
     /// Several items of one batch may concern one entity: they apply in order. Chunks are written before the items.
-    /// An item that is both a duplicate and a conflict is answered as a duplicate.
+    /// An item that is both a duplicate and a conflict is answered as a duplicate; one that is neither and finds a quota used up,
+    /// as exhausted.
     async fn commit(&self, batch: Batch) -> CommitResult;
 
     /// One answer per entity, in order.
@@ -222,6 +227,11 @@ pub trait Store: Send + Sync + 'static {
     /// before it builds on it.
     fn is_shared(&self) -> bool {
         self.cluster().is_some()
+    }
+
+    /// What other programs submit with SQL, where the driver has it.
+    fn submissions(&self) -> Option<&dyn SubmissionQueue> {
+        None
     }
 
     /// What nodes need to work on one store together, where the driver has it.

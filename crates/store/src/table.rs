@@ -169,7 +169,8 @@ impl View {
             | View::RunsByStatus
             | View::Queue
             | View::Retention
-            | View::Index => &[],
+            | View::Index
+            | View::Audit => &[],
         }
     }
 
@@ -184,7 +185,7 @@ impl View {
             View::JobsByState => (View::Jobs, STATE, None),
             View::RunsByJob => (View::Runs, JOB, None),
             View::RunsByStatus => (View::Runs, STATUS, Some("completed")),
-            View::JobsByLabel | View::Queue | View::Retention | View::Index => return None,
+            View::JobsByLabel | View::Queue | View::Retention | View::Index | View::Audit => return None,
         };
         Some(TableShape { table, key, left_out })
     }

@@ -29,10 +29,12 @@ pub enum View {
     Index,
     /// incident → nothing, in stores with tables only: a row of columns
     Incidents,
+    /// time, entity, version → who did what: changes by people and programs. Stays when its event is gone
+    Audit,
 }
 
 impl View {
-    pub const ALL: [View; 10] = [
+    pub const ALL: [View; 11] = [
         View::Jobs,
         View::JobsByLabel,
         View::JobsByState,
@@ -43,6 +45,7 @@ impl View {
         View::Retention,
         View::Index,
         View::Incidents,
+        View::Audit,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -57,6 +60,7 @@ impl View {
             View::Retention => "retention",
             View::Index => "index",
             View::Incidents => "incidents",
+            View::Audit => "audit",
         }
     }
 }

@@ -5,22 +5,28 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
+use deadpool_postgres::{Runtime, Timeouts};
 use ordo_store::Fault;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::connection::tls::MakeTls;
-use crate::connection::url::ConnectTarget;
+use crate::connection::session::{DatabaseSession, Pooler};
+use crate::connection::source::{ConnectionManager, ConnectionSource};
 use crate::fault::Trouble;
 
 /// How long a caller waits for a free connection.
 const POOL_PATIENCE: Duration = Duration::from_secs(10);
+/// How many connections write.
+pub(crate) const WRITERS: usize = 2;
 /// Reads are tried again after these pauses: a pooled connection may be one of a server that is gone.
 const READ_PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(200)];
 
-const ONE_MOMENT: &str =
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0";
+const ONE_MOMENT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+const FOR_LONG: &str = "SET LOCAL idle_in_transaction_session_timeout = 0";
+
+pub(crate) type Pool = deadpool::managed::Pool<ConnectionManager>;
+/// A connection that goes back to its pool.
+pub(crate) type PooledConnection = deadpool::managed::Object<ConnectionManager>;
 
 pub(crate) type SqlParams<'a> = &'a [&'a (dyn ToSql + Sync)];
 
@@ -28,22 +34,30 @@ pub(crate) type SqlParams<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(crate) struct ConnectionPools {
     reading: Pool,
     writing: Pool,
+    pooler: Option<Pooler>,
+    /// Its reading connections are inside of a transaction.
+    at_one_moment: bool,
 }
 
 impl ConnectionPools {
-    pub(crate) fn new(target: &ConnectTarget, readers: usize) -> Result<ConnectionPools, Fault> {
-        let tls = MakeTls::of(target)?;
-        Ok(ConnectionPools { reading: pool(target, &tls, readers, "")?, writing: pool(target, &tls, 2, "")? })
+    pub(crate) fn new(source: &ConnectionSource, readers: usize) -> Result<ConnectionPools, Fault> {
+        let (schema, is_pooled) = (source.schema(), source.is_pooled());
+        let set_up = if is_pooled { String::new() } else { settings(schema, SettingsScope::Session) };
+        let (reading, writing) = (pool(source, readers, &set_up)?, pool(source, WRITERS, &set_up)?);
+        let asking = is_pooled.then(|| pool(source, 1, "")).transpose()?;
+        let pooler = asking.map(|asking| Pooler::new(&settings(schema, SettingsScope::Transaction), asking));
+        Ok(ConnectionPools { reading, writing, pooler, at_one_moment: false })
     }
 
     /// Reads that all see one moment: one connection, in one transaction that never writes.
-    pub(crate) fn at_one_moment(&self, target: &ConnectTarget) -> Result<ConnectionPools, Fault> {
-        let reading = pool(target, &MakeTls::of(target)?, 1, ONE_MOMENT)?;
-        Ok(ConnectionPools { reading, writing: self.writing.clone() })
+    pub(crate) fn at_one_moment(&self, source: &ConnectionSource) -> Result<ConnectionPools, Fault> {
+        let settings = settings(source.schema(), SettingsScope::Transaction);
+        let reading = pool(source, 1, &format!("{ONE_MOMENT}; {settings}; {FOR_LONG}"))?;
+        Ok(ConnectionPools { reading, at_one_moment: true, ..self.clone() })
     }
 
-    pub(crate) async fn writer(&self) -> Result<Object, Trouble> {
-        Ok(self.writing.get().await?)
+    pub(crate) async fn writer(&self) -> Result<DatabaseSession, Trouble> {
+        Ok(DatabaseSession::new(self.writing.get().await?, self.pooler.clone()))
     }
 
     /// One statement that changes nothing, or nothing that must not be done twice.
@@ -60,29 +74,20 @@ impl ConnectionPools {
 
     /// Once, whatever comes of it.
     pub(crate) async fn ask(&self, sql: &str, params: SqlParams<'_>) -> Result<Vec<Row>, Trouble> {
-        let client = self.reading.get().await?;
-        let statement = client.prepare_cached(sql).await?;
-        Ok(client.query(&statement, params).await?)
+        let connection = DatabaseSession::new(self.reading.get().await?, self.pooler.clone());
+        match self.at_one_moment {
+            true => connection.query(sql, params).await,
+            false => connection.query_alone(sql, params).await,
+        }
     }
 }
 
-fn pool(target: &ConnectTarget, tls: &MakeTls, size: usize, begin: &'static str) -> Result<Pool, Fault> {
-    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let manager = Manager::from_config(target.config.clone(), tls.clone(), recycling);
-    let session = session(&target.schema);
-    let set_up = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
-        let session = session.clone();
-        Box::pin(async move {
-            client.batch_execute(&session).await.map_err(HookError::Backend)?;
-            client.batch_execute(begin).await.map_err(HookError::Backend)
-        })
-    });
+fn pool(source: &ConnectionSource, size: usize, set_up: &str) -> Result<Pool, Fault> {
     let timeouts = Timeouts { wait: Some(POOL_PATIENCE), create: Some(POOL_PATIENCE), recycle: Some(POOL_PATIENCE) };
-    Pool::builder(manager)
+    Pool::builder(source.manager(set_up)?)
         .max_size(size)
         .runtime(Runtime::Tokio1)
         .timeouts(timeouts)
-        .post_create(set_up)
         .build()
         .map_err(|error| Fault::unavailable("preparing connections", error))
 }
@@ -90,12 +95,23 @@ fn pool(target: &ConnectTarget, tls: &MakeTls, size: usize, begin: &'static str)
 /// Every statement goes by an index; a plan that was made while the tables were small must not outlive that. What has
 /// no index to go by is a handful of rows, but counts as very dear then: dear enough to be compiled, for longer than
 /// all else takes together.
-pub(crate) fn session(schema: &str) -> String {
+pub(crate) fn settings(schema: &str, scope: SettingsScope) -> String {
+    let (set, is_local) = match scope {
+        SettingsScope::Session => ("SET", "false"),
+        SettingsScope::Transaction => ("SET LOCAL", "true"),
+    };
     format!(
-        "SET search_path TO {schema}; \
-         SET idle_in_transaction_session_timeout = '10s'; \
-         SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
-         SET client_min_messages = warning; \
-         SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+        "{set} search_path TO {schema}; \
+         {set} idle_in_transaction_session_timeout = '10s'; \
+         {set} enable_seqscan = off; {set} enable_hashjoin = off; {set} enable_mergejoin = off; {set} jit = off; \
+         {set} client_min_messages = warning; \
+         SELECT set_config('synchronous_commit', 'on', {is_local}) WHERE current_setting('synchronous_commit') = 'off'"
     )
+}
+
+/// How long settings last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SettingsScope {
+    Session,
+    Transaction,
 }

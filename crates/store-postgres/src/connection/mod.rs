@@ -2,5 +2,7 @@
 
 pub(crate) mod connect;
 pub(crate) mod probe;
+pub(crate) mod session;
+pub(crate) mod source;
 pub(crate) mod tls;
 pub(crate) mod url;

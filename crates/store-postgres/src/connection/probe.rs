@@ -23,6 +23,6 @@ pub(crate) async fn try_write(database: &ConnectionPools) -> Result<(), Fault> {
 /// Returns whether a rebuild is under way.
 async fn touch(database: &ConnectionPools) -> Result<bool, Trouble> {
     let client = database.writer().await?;
-    client.execute(TOUCH, &[]).await?;
-    Ok(!client.query(REBUILDING, &[]).await?.is_empty())
+    client.query_alone(TOUCH, &[]).await?;
+    Ok(!client.query_alone(REBUILDING, &[]).await?.is_empty())
 }

@@ -12,7 +12,7 @@ use ordo_store::Fault;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -32,15 +32,36 @@ impl MakeTls {
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .map_err(failed)?;
-        let config = match (target.tls, &target.root) {
+        let builder = match (target.tls, &target.root) {
             (Tls::Disable | Tls::Prefer | Tls::Require, _) => {
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))).with_no_client_auth()
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
             }
-            (Tls::VerifyFull, Some(path)) => builder.with_root_certificates(roots(path)?).with_no_client_auth(),
-            (Tls::VerifyFull, None) => builder.with_platform_verifier().map_err(failed)?.with_no_client_auth(),
+            (Tls::VerifyFull, Some(path)) => builder.with_root_certificates(roots(path)?),
+            (Tls::VerifyFull, None) => builder.with_platform_verifier().map_err(failed)?,
+        };
+        let config = match &target.identity {
+            None => builder.with_no_client_auth(),
+            Some((certificate, key)) => {
+                builder.with_client_auth_cert(chain(certificate)?, private_key(key)?).map_err(failed)?
+            }
         };
         Ok(MakeTls(Arc::new(config)))
     }
+}
+
+/// The certificate by which the server knows us, with those that vouch for it.
+fn chain(path: &str) -> Result<Vec<CertificateDer<'static>>, Fault> {
+    let unreadable = |error: String| Fault::unavailable("reading sslcert", format!("{path}: {error}"));
+    let found = CertificateDer::pem_file_iter(path).map_err(|error| unreadable(error.to_string()))?;
+    let found: Result<Vec<_>, _> = found.collect();
+    match found.map_err(|error| unreadable(error.to_string()))? {
+        chain if chain.is_empty() => Err(unreadable("no certificate in it".to_owned())),
+        chain => Ok(chain),
+    }
+}
+
+fn private_key(path: &str) -> Result<PrivateKeyDer<'static>, Fault> {
+    PrivateKeyDer::from_pem_file(path).map_err(|error| Fault::unavailable("reading sslkey", format!("{path}: {error}")))
 }
 
 fn roots(path: &str) -> Result<RootCertStore, Fault> {

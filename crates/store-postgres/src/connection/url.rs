@@ -33,6 +33,12 @@ pub enum BadUrl {
     Schema(String),
     #[error("sslrootcert is only looked at with sslmode=verify-full")]
     RootWithoutVerify,
+    #[error("sslcert and sslkey belong together, and to an sslmode that encrypts")]
+    HalfAnIdentity,
+    #[error("pooler={0} is not understood: use transaction, or leave it out where sessions are the server's own")]
+    Pooler(String),
+    #[error("listen={0:?} is not understood: use HOST:PORT, together with pooler=transaction")]
+    Listen(String),
     #[error("the database URL is refused: {0}")]
     Refused(String),
 }
@@ -55,7 +61,13 @@ pub(crate) struct ConnectTarget {
     pub(crate) tls: Tls,
     /// A file with the authorities that are trusted; None: those the system trusts.
     pub(crate) root: Option<String>,
+    /// Files with a certificate and its key, by which the server knows us.
+    pub(crate) identity: Option<(String, String)>,
     pub(crate) schema: String,
+    /// A pooler lends out sessions for a transaction each.
+    pub(crate) is_pooled: bool,
+    /// Where a session of one's own is to be had for hints; None: nowhere.
+    pub(crate) listen: Option<Config>,
 }
 
 impl FromStr for ConnectTarget {
@@ -67,11 +79,17 @@ impl FromStr for ConnectTarget {
         }
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
         let (mut tls, mut root, mut schema) = (Tls::Prefer, None, SCHEMA.to_owned());
+        let (mut certificate, mut key, mut is_pooled, mut listen) = (None, None, false, None);
         let mut others = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
                 Some(("sslmode", mode)) => tls = mode.parse()?,
-                Some(("sslrootcert", path)) => root = Some(path.replace("%2F", "/").replace("%2f", "/")),
+                Some(("sslrootcert", path)) => root = Some(unescaped(path)),
+                Some(("sslcert", path)) => certificate = Some(unescaped(path)),
+                Some(("sslkey", path)) => key = Some(unescaped(path)),
+                Some(("pooler", "transaction")) => is_pooled = true,
+                Some(("pooler", other)) => return Err(BadUrl::Pooler(other.to_owned())),
+                Some(("listen", address)) => listen = Some(address.to_owned()),
                 Some(("schema", name)) => schema = checked_schema(name)?,
                 _ => others.push(pair),
             }
@@ -79,21 +97,53 @@ impl FromStr for ConnectTarget {
         if root.is_some() && tls != Tls::VerifyFull {
             return Err(BadUrl::RootWithoutVerify);
         }
-        let rest = if others.is_empty() { place.to_owned() } else { format!("{place}?{}", others.join("&")) };
-        let mut config: Config = rest.parse().map_err(|error| BadUrl::Refused(causes(&error)))?;
-        if config.get_hosts().is_empty() {
-            return Err(BadUrl::NotAUrl);
-        }
-        config.ssl_mode(tls.into());
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT_PATIENCE);
-        }
-        config.keepalives_idle(SILENCE).tcp_user_timeout(UNHEARD);
-        if config.get_application_name().is_none() {
-            config.application_name("ordo");
-        }
-        Ok(ConnectTarget { config, tls, root, schema })
+        let identity = match (certificate, key) {
+            (Some(certificate), Some(key)) if tls != Tls::Disable => Some((certificate, key)),
+            (None, None) => None,
+            (_, _) => return Err(BadUrl::HalfAnIdentity),
+        };
+        let config = config_of(place, &others, tls)?;
+        let listen = match listen {
+            Some(address) => {
+                let direct = is_pooled.then(|| at_address(place, &address)).flatten();
+                Some(config_of(&direct.ok_or(BadUrl::Listen(address))?, &others, tls)?)
+            }
+            None if is_pooled => None,
+            None => Some(config.clone()),
+        };
+        Ok(ConnectTarget { config, tls, root, identity, schema, is_pooled, listen })
     }
+}
+
+fn config_of(place: &str, others: &[&str], tls: Tls) -> Result<Config, BadUrl> {
+    let rest = if others.is_empty() { place.to_owned() } else { format!("{place}?{}", others.join("&")) };
+    let mut config: Config = rest.parse().map_err(|error| BadUrl::Refused(causes(&error)))?;
+    if config.get_hosts().is_empty() {
+        return Err(BadUrl::NotAUrl);
+    }
+    config.ssl_mode(tls.into());
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_PATIENCE);
+    }
+    config.keepalives_idle(SILENCE).tcp_user_timeout(UNHEARD);
+    if config.get_application_name().is_none() {
+        config.application_name("ordo");
+    }
+    Ok(config)
+}
+
+/// The same user and database on another server.
+fn at_address(place: &str, address: &str) -> Option<String> {
+    let (host, port) = address.rsplit_once(':')?;
+    let is_host = !host.is_empty() && !host.contains(['/', '@', ',']);
+    let (scheme, rest) = place.split_once("://")?;
+    let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+    let user = authority.rsplit_once('@').map_or(String::new(), |(user, _)| format!("{user}@"));
+    (is_host && port.parse::<u16>().is_ok()).then(|| format!("{scheme}://{user}{address}/{database}"))
+}
+
+fn unescaped(path: &str) -> String {
+    path.replace("%2F", "/").replace("%2f", "/")
 }
 
 /// Without the password.
@@ -128,8 +178,13 @@ impl From<Tls> for SslMode {
     }
 }
 
+/// Whether a schema may be called so.
+pub fn is_schema(name: &str) -> bool {
+    checked_schema(name).is_ok()
+}
+
 /// The name goes into SQL as it is: only what needs no quoting.
-fn checked_schema(name: &str) -> Result<String, BadUrl> {
+pub(crate) fn checked_schema(name: &str) -> Result<String, BadUrl> {
     let is_word = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     let starts = name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit());
     let reserved = name.starts_with("pg_");
@@ -172,8 +227,25 @@ mod tests {
         assert!(refused("postgres://db/x?schema=a;drop").contains("lower-case"));
         assert!(refused("postgres://db/x?colour=red").contains("refused"));
         assert!(refused("postgres://db/x?sslrootcert=/ca.pem").contains("verify-full"));
+        assert!(refused("postgres://db/x?sslcert=/me.pem").contains("sslkey"));
+        assert!(refused("postgres://db/x?sslmode=disable&sslcert=/a&sslkey=/b").contains("encrypts"));
+        assert!(refused("postgres://db/x?pooler=session").contains("transaction"));
+        assert!(refused("postgres://db/x?listen=db:5432").contains("pooler=transaction"));
+        assert!(refused("postgres://db/x?pooler=transaction&listen=db").contains("HOST:PORT"));
         assert!(refused("orchestrator.db").contains("postgres://"));
         assert!(refused("postgres://").contains("postgres://"));
+    }
+
+    #[test]
+    fn behind_a_pooler_hints_have_a_way_of_their_own() {
+        let hosts =
+            |config: &Config| format!("{:?} {:?} {:?}", config.get_hosts(), config.get_ports(), config.get_user());
+        let direct = target("postgres://me:s@pool:6432/work");
+        assert!(!direct.is_pooled && direct.listen.as_ref().map(hosts) == Some(hosts(&direct.config)));
+        let pooled = target("postgres://me:s@pool:6432/work?pooler=transaction&listen=db:5432");
+        assert!(pooled.is_pooled);
+        assert_eq!(pooled.listen.as_ref().map(hosts).unwrap(), r#"[Tcp("db")] [5432] Some("me")"#);
+        assert!(target("postgres://me:s@pool:6432/work?pooler=transaction").listen.is_none());
     }
 
     #[test]

@@ -2,12 +2,13 @@
 //!
 //! Invariant: a read goes by an index and touches about as many rows as it answers; only counts read everything.
 
+pub(crate) mod alarms;
 pub(crate) mod position;
 pub(crate) mod read_log;
 pub(crate) mod stats;
 
 use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Chunk, Direction, DueAlarm, Fault, KeyRange, Partition, Row, Snapshot, View};
+use ordo_store::{Alarm, Chunk, Direction, Fault, KeyRange, Row, Snapshot, View};
 use tokio_postgres::Row as Found;
 use uuid::Uuid;
 
@@ -65,41 +66,6 @@ pub(crate) async fn entities(
 /// Before the first entity, or at one.
 pub(crate) fn edge(after: Option<EntityId>) -> (i16, Uuid) {
     after.map_or((-1, Uuid::nil()), |entity| (codes::kind(entity.kind), entity.id))
-}
-
-const DUE: &str = "SELECT kind, id, alarm_at, alarm_rank FROM entities \
-     WHERE alarm_at <= $1 AND (alarm_at, id, kind) > ($2, $3, $4) ORDER BY alarm_at, id, kind LIMIT $5";
-const DUE_IN: &str = "SELECT kind, id, alarm_at, alarm_rank FROM entities \
-     WHERE alarm_at <= $1 AND (alarm_at, id, kind) > ($2, $3, $4) AND partition = ANY($6::smallint[]) \
-     ORDER BY alarm_at, id, kind LIMIT $5";
-
-/// Of some partitions, or of all.
-pub(crate) async fn due(
-    database: &ConnectionPools,
-    partitions: Option<&[Partition]>,
-    until: Timestamp,
-    after: Option<DueAlarm>,
-    limit: usize,
-) -> Result<Vec<DueAlarm>, Fault> {
-    let (kind, id) = edge(after.map(|after| after.entity));
-    let (until, at, limit) = (until.ms(), after.map_or(-1, |after| after.at.ms()), codes::limit(limit));
-    let rows = match partitions {
-        None => database.query("reading alarms", DUE, &[&until, &at, &id, &kind, &limit]).await?,
-        Some(partitions) => {
-            let partitions: Vec<i16> = partitions.iter().map(|partition| codes::partition(*partition)).collect();
-            database.query("reading alarms", DUE_IN, &[&until, &at, &id, &kind, &limit, &partitions]).await?
-        }
-    };
-    rows.iter().map(due_alarm).collect()
-}
-
-/// Kind, id, time and rank.
-pub(crate) fn due_alarm(row: &Found) -> Result<DueAlarm, Fault> {
-    Ok(DueAlarm {
-        entity: codes::entity(row.get(0), row.get(1))?,
-        at: codes::time(row.get(2))?,
-        rank: rank(row.get(3))?,
-    })
 }
 
 pub(crate) async fn row(database: &ConnectionPools, view: View, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
@@ -227,9 +193,13 @@ pub(crate) async fn dedup(database: &ConnectionPools, key: &[u8], now: Timestamp
     Ok(rows.first().map(|row| row.get(0)))
 }
 
-/// Repeatable: what is forgotten is not forgotten twice, and the count is for people.
+/// Keys, and starts under a rate. Repeatable: what is forgotten is not forgotten twice, and the count is for people.
 pub(crate) async fn forget_dedup(database: &ConnectionPools, now: Timestamp, limit: usize) -> Result<usize, Fault> {
     let sql = "DELETE FROM dedup WHERE until <= $1 AND key IN \
          (SELECT key FROM dedup WHERE until <= $1 ORDER BY until LIMIT $2) RETURNING 1";
-    Ok(database.query("forgetting dedup keys", sql, &[&now.ms(), &codes::limit(limit)]).await?.len())
+    let keys = database.query("forgetting dedup keys", sql, &[&now.ms(), &codes::limit(limit)]).await?.len();
+    let sql = "DELETE FROM starts WHERE until <= $1 AND (key, number) IN \
+         (SELECT key, number FROM starts WHERE until <= $1 ORDER BY until LIMIT $2) RETURNING 1";
+    let left = limit.saturating_sub(keys);
+    Ok(keys + database.query("forgetting starts", sql, &[&now.ms(), &codes::limit(left)]).await?.len())
 }

@@ -4,16 +4,17 @@
 //! committed in one go. The row of the writer is locked first: whoever holds it knows that no earlier commit of this
 //! writer is still under way, and the row says which was its last.
 
-use deadpool_postgres::Object;
 use ordo_store::{Batch, CommitOutcome, Fault, Partition};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::codes;
+use crate::connection::session::DatabaseSession;
 use crate::fault::Trouble;
 use crate::tables::put_tables;
 use crate::write::pipeline::{Pipeline, params};
 use crate::write::plan::{CommitPlan, Concerned, KnownState, Writes};
+use crate::write::quota::put_starts;
 
 const LOCK_WRITER: &str = "SELECT committed FROM writers WHERE writer = $1 FOR UPDATE";
 pub(crate) const LOCK_SHARDS: &str = "SELECT partition, last, rebuilding FROM partitions WHERE partition = ANY($1::smallint[]) ORDER BY partition FOR UPDATE";
@@ -73,7 +74,12 @@ pub(crate) struct UnconfirmedCommit {
 
 /// Tries once. `earlier` is the name of the last try of the same batches, if its end is unknown.
 /// A connection on which it broke must not be used again: it may be in the middle of something.
-pub(crate) async fn try_once(client: &Object, writer: Uuid, batches: &[Batch], earlier: Option<Uuid>) -> Tried {
+pub(crate) async fn try_once(
+    client: &DatabaseSession,
+    writer: Uuid,
+    batches: &[Batch],
+    earlier: Option<Uuid>,
+) -> Tried {
     let concerned = Concerned::of(batches);
     let lookup = match look(client, writer, &concerned).await {
         Ok(lookup) => lookup,
@@ -99,8 +105,8 @@ pub(crate) async fn try_once(client: &Object, writer: Uuid, batches: &[Batch], e
 }
 
 /// Ends a transaction that wrote nothing.
-async fn end(client: &Object, tried: Tried) -> Tried {
-    match client.batch_execute("ROLLBACK").await {
+async fn end(client: &DatabaseSession, tried: Tried) -> Tried {
+    match client.command("ROLLBACK").await {
         Ok(()) => tried,
         Err(error) => Tried::Broken { trouble: error.into(), signed: None },
     }
@@ -112,11 +118,11 @@ struct CommitLookup {
     known: KnownState,
 }
 
-async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<CommitLookup, Trouble> {
-    let lock_writer = client.prepare_cached(LOCK_WRITER).await?;
-    let lock_partitions = client.prepare_cached(LOCK_SHARDS).await?;
-    let versions = client.prepare_cached(VERSIONS).await?;
-    let taken = client.prepare_cached(TAKEN).await?;
+async fn look(client: &DatabaseSession, writer: Uuid, concerned: &Concerned) -> Result<CommitLookup, Trouble> {
+    let lock_writer = client.prepare(LOCK_WRITER).await?;
+    let lock_partitions = client.prepare(LOCK_SHARDS).await?;
+    let versions = client.prepare(VERSIONS).await?;
+    let taken = client.prepare(TAKEN).await?;
     let partitions: Vec<i16> = concerned.partitions.iter().map(|partition| codes::partition(*partition)).collect();
     let kinds: Vec<i16> = concerned.entities.iter().map(|entity| codes::kind(entity.kind)).collect();
     let ids: Vec<Uuid> = concerned.entities.iter().map(|entity| entity.id).collect();
@@ -126,16 +132,17 @@ async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Co
         ([&writer], [&kinds, &ids]);
     // All of it is sent before the first answer: one trip. Each statement sees what was committed when it began,
     // and those behind the locks begin when the locks are held.
-    let (begun, signed, locked, versions, taken) = tokio::join!(
+    let (begun, signed, locked, versions, taken, quotas) = tokio::join!(
         biased;
-        client.batch_execute("BEGIN"),
-        client.query_opt(&lock_writer, &writer_params),
-        client.query(&lock_partitions, &partition_params),
-        client.query(&versions, &entity_params),
-        client.query(&taken, &key_params),
+        client.begin(),
+        client.run(&lock_writer, &writer_params),
+        client.run(&lock_partitions, &partition_params),
+        client.run(&versions, &entity_params),
+        client.run(&taken, &key_params),
+        concerned.quotas.count(client),
     );
     begun?;
-    let committed = signed?.map(|row| row.get(0));
+    let committed = signed?.first().map(|row| row.get(0));
     if committed.is_none() {
         return Err(Fault::unavailable("committing", "this writer was forgotten: restart Ordo").into());
     }
@@ -150,12 +157,13 @@ async fn look(client: &Object, writer: Uuid, concerned: &Concerned) -> Result<Co
     for row in taken? {
         known.taken.insert(row.get(0), (codes::time(row.get(1))?, row.get(2)));
     }
+    known.quotas = quotas?;
     Ok(CommitLookup { committed, rebuilding, known })
 }
 
 /// Writes everything inside the open transaction and commits it.
 pub(crate) async fn write(
-    client: &Object,
+    client: &DatabaseSession,
     writes: &Writes<'_>,
     name: Uuid,
     writer: Option<Uuid>,
@@ -170,6 +178,7 @@ pub(crate) async fn write(
     put_tables(&mut pipeline, &writes.tables).await?;
     put_rows(&mut pipeline, writes).await?;
     put_beside(&mut pipeline, writes).await?;
+    put_starts(&mut pipeline, &writes.starts).await?;
     if !writes.last.is_empty() {
         let partitions: Vec<i16> = writes.last.keys().map(|partition| codes::partition(*partition)).collect();
         let last: Vec<i64> = writes.last.values().map(|last| codes::version(*last)).collect();

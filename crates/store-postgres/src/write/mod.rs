@@ -3,4 +3,5 @@
 pub(crate) mod commit;
 pub(crate) mod pipeline;
 pub(crate) mod plan;
+pub(crate) mod quota;
 pub(crate) mod writer;

@@ -1,21 +1,21 @@
 //! Statements that are sent together: all of them before the first answer, so that they cost one trip.
 
-use deadpool_postgres::Object;
 use futures_util::future::{BoxFuture, join_all};
 use tokio_postgres::types::ToSql;
 
+use crate::connection::session::DatabaseSession;
 use crate::fault::Trouble;
 
 type SentStatement<'a> = BoxFuture<'a, Result<(), tokio_postgres::Error>>;
 
 /// Statements to be sent together, in order.
 pub(crate) struct Pipeline<'a> {
-    client: &'a Object,
+    client: &'a DatabaseSession,
     sent: Vec<SentStatement<'a>>,
 }
 
 impl<'a> Pipeline<'a> {
-    pub(crate) fn on(client: &'a Object) -> Pipeline<'a> {
+    pub(crate) fn on(client: &'a DatabaseSession) -> Pipeline<'a> {
         Pipeline { client, sent: Vec::new() }
     }
 
@@ -24,17 +24,17 @@ impl<'a> Pipeline<'a> {
         sql: &str,
         params: Vec<Box<dyn ToSql + Sync + Send + 'a>>,
     ) -> Result<(), Trouble> {
-        let (client, statement) = (self.client, self.client.prepare_cached(sql).await?);
+        let (client, statement) = (self.client, self.client.prepare(sql).await?);
         self.sent.push(Box::pin(async move {
             let params: Vec<&(dyn ToSql + Sync)> = params.iter().map(|param| &**param as &(dyn ToSql + Sync)).collect();
-            client.execute(&statement, &params).await.map(drop)
+            client.run(&statement, &params).await.map(drop)
         }));
         Ok(())
     }
 
     pub(crate) fn command(&mut self, sql: &'static str) {
         let client = self.client;
-        self.sent.push(Box::pin(async move { client.batch_execute(sql).await }));
+        self.sent.push(Box::pin(async move { client.command(sql).await }));
     }
 
     /// The first error is the cause; what comes behind it was refused because of it, except a COMMIT, which says yes

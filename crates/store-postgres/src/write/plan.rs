@@ -13,6 +13,7 @@ use uuid::Uuid;
 use crate::codes;
 use crate::read::position::Vector;
 use crate::tables::{NewTableRow, TableWrites};
+use crate::write::quota::{self, CountedQuotas, KnownQuotas, NewStart};
 
 /// What must be locked and read before batches can be decided.
 #[derive(Debug, Default)]
@@ -20,11 +21,13 @@ pub(crate) struct Concerned {
     pub(crate) partitions: BTreeSet<Partition>,
     pub(crate) entities: BTreeSet<EntityId>,
     pub(crate) keys: BTreeSet<Vec<u8>>,
+    pub(crate) quotas: CountedQuotas,
 }
 
 impl Concerned {
     pub(crate) fn of(batches: &[Batch]) -> Concerned {
-        let mut concerned = Concerned::default();
+        let mut concerned = Concerned { quotas: CountedQuotas::of(batches), ..Concerned::default() };
+        concerned.partitions.extend(concerned.quotas.partitions());
         for item in batches.iter().flat_map(|batch| &batch.items) {
             concerned.partitions.insert(Partition::of(item.entity));
             concerned.entities.insert(item.entity);
@@ -44,6 +47,7 @@ pub(crate) struct KnownState {
     pub(crate) last: BTreeMap<Partition, u64>,
     pub(crate) versions: BTreeMap<EntityId, Version>,
     pub(crate) taken: BTreeMap<Vec<u8>, (Timestamp, Vec<u8>)>,
+    pub(crate) quotas: KnownQuotas,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -86,13 +90,29 @@ pub(crate) struct Writes<'a> {
     pub(crate) rows: BTreeMap<RowKey<'a>, (Partition, Option<&'a [u8]>)>,
     pub(crate) tables: TableWrites<'a>,
     pub(crate) dedup: BTreeMap<&'a [u8], &'a Dedup>,
+    pub(crate) starts: Vec<NewStart<'a>>,
+    /// Partitions of the keys of quotas of which a share was given back.
+    pub(crate) freed: BTreeSet<Partition>,
     pub(crate) forgotten: BTreeSet<Uuid>,
     pub(crate) chunks: BTreeMap<(Uuid, u64), &'a [u8]>,
 }
 
 impl<'a> Writes<'a> {
     pub(crate) fn is_empty(&self) -> bool {
-        let Writes { last: _, entities, purged, cuts, events, rows, tables, dedup, forgotten, chunks } = self;
+        let Writes {
+            last: _,
+            entities,
+            purged,
+            cuts,
+            events,
+            rows,
+            tables,
+            dedup,
+            starts,
+            freed: _,
+            forgotten,
+            chunks,
+        } = self;
         entities.is_empty()
             && purged.is_empty()
             && cuts.is_empty()
@@ -100,6 +120,7 @@ impl<'a> Writes<'a> {
             && rows.is_empty()
             && tables.is_empty()
             && dedup.is_empty()
+            && starts.is_empty()
             && forgotten.is_empty()
             && chunks.is_empty()
     }
@@ -121,9 +142,10 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// Partitions in which something became visible.
+    /// Partitions in which something became visible, or free.
     pub(crate) fn partitions(&self) -> Vec<Partition> {
-        let touched: BTreeSet<Partition> = self.entities.keys().map(|entity| Partition::of(*entity)).collect();
+        let touched = self.entities.keys().map(|entity| Partition::of(*entity));
+        let touched: BTreeSet<Partition> = touched.chain(self.freed.iter().copied()).collect();
         touched.into_iter().collect()
     }
 }
@@ -161,6 +183,12 @@ impl<'a> CommitPlan<'a> {
         if actual != item.expected {
             return CommitOutcome::Conflict { actual };
         }
+        match self.known.quotas.take(item) {
+            Ok(starts) => self.writes.starts.extend(starts),
+            Err(exhausted) => return exhausted,
+        }
+        self.known.quotas.wrote(&item.rows);
+        self.writes.freed.extend(quota::freed(item));
         let outcome = match &item.disposition {
             Disposition::Keep { snapshot, alarm } => self.keep(item, snapshot, *alarm),
             Disposition::Purge => self.purge(item.entity),

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::Object;
 use ordo_store::{Batch, CommitOutcome, CommitResult, Fault, Partition};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
@@ -144,8 +143,7 @@ impl Committing {
         let late = |late| Tried::Broken { trouble: Fault::unavailable("committing", late).into(), signed: None };
         let tried = tried.unwrap_or_else(late);
         if matches!(tried, Tried::Broken { .. }) {
-            // Closed: whatever the connection was in the middle of is rolled back, unless it was committed.
-            drop(Object::take(client));
+            client.close();
         }
         tried
     }

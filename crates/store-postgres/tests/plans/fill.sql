@@ -19,6 +19,9 @@ FROM generate_series(1, :jobs) AS n, (VALUES (-186664776), (151693739)) AS v (vi
 INSERT INTO dedup (key, partition, until, value)
 SELECT decode(md5(n::text), 'hex'), n % 256, n, '\x00' FROM generate_series(1, :jobs) AS n;
 
+INSERT INTO starts (key, number, partition, at, until)
+SELECT decode(md5((n % 500)::text), 'hex'), n / 500 + 1, n % 256, n, n FROM generate_series(1, :jobs) AS n;
+
 INSERT INTO chunks (owner, seq, partition, bytes)
 SELECT md5(n::text)::uuid, v, n % 256, '\x00' FROM generate_series(1, :jobs) AS n, generate_series(1, 2) AS v;
 
@@ -39,4 +42,10 @@ FROM generate_series(1::bigint, :jobs::bigint * :runs) AS r;
 INSERT INTO stored_incidents (id, partition, value, title, severity, status, started_by, source, created_at, updated_at)
 SELECT md5(n::text)::uuid, n % 256, '', 'incident ' || n, 'sev3', CASE WHEN n % 10 = 0 THEN 'open' ELSE 'resolved' END, 'ordo',
        'job', to_timestamp(1700000000 + n), to_timestamp(1700000000 + n)
+FROM generate_series(1, :jobs) AS n;
+
+INSERT INTO submissions (id, label, state, job_id, settled_at, next_try_at)
+SELECT md5(n::text)::uuid, 'job ' || n, CASE WHEN n % 4 = 0 THEN 'waiting' WHEN n % 100 = 1 THEN 'refused' ELSE 'accepted' END,
+       md5(n::text)::uuid, CASE WHEN n % 4 <> 0 THEN to_timestamp(1700000000 + n) END,
+       CASE WHEN n % 8 = 0 THEN now() + interval '1 hour' ELSE to_timestamp(1700000000 + n) END
 FROM generate_series(1, :jobs) AS n;

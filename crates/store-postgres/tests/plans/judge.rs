@@ -3,8 +3,18 @@
 use serde_json::Value;
 
 /// Tables that grow with what is stored. The others have a row per partition or node.
-const GROWING: [&str; 8] =
-    ["entities", "events", "rows", "dedup", "chunks", "stored_jobs", "stored_runs", "stored_incidents"];
+const GROWING: [&str; 10] = [
+    "entities",
+    "events",
+    "rows",
+    "dedup",
+    "chunks",
+    "starts",
+    "stored_jobs",
+    "stored_runs",
+    "stored_incidents",
+    "submissions",
+];
 /// Rows that do not count: pages of an index are read whole.
 const SLACK: f64 = 20.0;
 

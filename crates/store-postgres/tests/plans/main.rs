@@ -8,12 +8,13 @@ mod load;
 
 use std::collections::BTreeMap;
 
-use ordo_model::{Millis, Timestamp};
+use ordo_model::{JobId, Millis, Timestamp};
 use ordo_store::conformance::given::{
     accept, alarm, at, chunk, delete, grow, item, job, no_run_rows, once, purge, put, run_rows, trim,
 };
 use ordo_store::{
-    Batch, Cluster, Direction, DueAlarm, Item, KeyRange, NodeHeartbeat, Partition, Position, Store, Transfer, View,
+    Batch, Cluster, Direction, DueAlarm, Item, KeyRange, NodeHeartbeat, Partition, Position, Quota, QuotaLimit, Store,
+    SubmissionOutcome, Transfer, View,
 };
 use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{PostgresOptions, PostgresStore};
@@ -22,6 +23,7 @@ use uuid::Uuid;
 
 const JOBS: u32 = 20_000;
 const PAGE: usize = 200;
+const RATE: QuotaLimit = QuotaLimit::Rate { at: Timestamp::MAX, per: Millis::from_secs(1), max: 5 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_statement_goes_by_an_index_and_reads_what_it_returns() {
@@ -39,6 +41,7 @@ async fn every_statement_goes_by_an_index_and_reads_what_it_returns() {
     write(&store).await;
     read(&store).await;
     share(&store).await;
+    submitted(&store).await;
     drop(store);
 
     let plans = executed(&server.log(), &schema);
@@ -89,6 +92,17 @@ async fn write(store: &PostgresStore) {
         accept(store, item(job(number), 15).with_rows(no_run_rows(job(number), number))).await;
     }
     for number in 1..=8 {
+        let limits = [QuotaLimit::Rows { view: View::Queue, max: 50 }, RATE];
+        let quotas = limits.map(|limit| Quota { key: vec![b'q', 7], limit }).to_vec();
+        accept(
+            store,
+            item(job(number + 8), 12)
+                .with_rows(vec![put(View::Queue, &[b'q', 7, number as u8], b"")])
+                .with_quotas(quotas),
+        )
+        .await;
+    }
+    for number in 1..=8 {
         accept(store, trim(job(number), 16, 10)).await;
     }
     for number in 1..=4 {
@@ -137,6 +151,25 @@ async fn read_view(store: &PostgresStore, view: View) {
     store.cells(view, &low).await.unwrap();
     let keys: Vec<Vec<u8>> = some.into_iter().map(|row| row.key).collect();
     assert!(store.rows_by_key(view, &keys).await.unwrap().iter().all(Option::is_some));
+}
+
+/// What is done with rows of other programs.
+async fn submitted(store: &PostgresStore) {
+    let queue = store.submissions().unwrap();
+    for _ in 0..7 {
+        let taken = queue.take(Millis::from_secs(9), 20).await.unwrap();
+        assert_eq!(taken.len(), 20);
+        let outcome = |number: usize| match number % 3 {
+            0 => SubmissionOutcome::Accepted { job: JobId(Uuid::from_u128(1)), run: None },
+            1 => SubmissionOutcome::Refused { reason: "no".into() },
+            _ => SubmissionOutcome::Postponed { reason: "full".into(), pause: Millis::from_secs(1) },
+        };
+        let outcomes: Vec<_> = taken.iter().enumerate().map(|(number, row)| (row.id, outcome(number))).collect();
+        queue.settle(&outcomes).await.unwrap();
+        assert!(queue.status(taken[0].id).await.unwrap().is_some());
+        assert!(queue.overdue().await.unwrap() > Millis::from_secs(1));
+        assert_eq!(queue.forget(Millis::from_days(1), Millis::from_days(30), 20).await.unwrap(), 40);
+    }
 }
 
 /// What nodes ask for besides.

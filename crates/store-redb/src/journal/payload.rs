@@ -4,14 +4,20 @@
 //! result, because it depends on nothing but the batches and what the tables hold. Numbers are big-endian; a text or a
 //! run of bytes is preceded by its length in 4 bytes, a list by its count. docs/storage-format.md has the layout.
 
-use ordo_model::{EntityId, Timestamp};
-use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, EventActor, Fault, Item, NewEvent, RowWrite, Trim, View};
+use ordo_model::{EntityId, Millis, Timestamp};
+use ordo_store::{
+    Alarm, Batch, Chunk, Dedup, Disposition, EventActor, Fault, Item, NewEvent, Quota, QuotaLimit, RowWrite, Trim, View,
+};
 use uuid::Uuid;
 
 use crate::tables::keys::{entity_key, entity_of, number_of, time_bytes, time_of, uuid_of};
 
 const ABSENT: u8 = 0;
 const PRESENT: u8 = 1;
+/// Beside whether an item has a trim: its quotas follow.
+const QUOTAS_FOLLOW: u8 = 2;
+const ROWS_QUOTA: u8 = 0;
+const RATE_QUOTA: u8 = 1;
 const PURGE: u8 = 0;
 const KEEP: u8 = 1;
 /// Beside the length of an event's kind: who brought it about is known,
@@ -44,10 +50,15 @@ fn put_item(out: &mut Vec<u8>, item: &Item) {
     }
     put_list(out, &item.rows, put_row);
     put_list(out, &item.dedup, put_dedup);
-    put_optional(out, item.trim.as_ref(), |out, trim| {
+    let quotas = if item.quotas.is_empty() { 0 } else { QUOTAS_FOLLOW };
+    out.push(quotas | if item.trim.is_some() { PRESENT } else { ABSENT });
+    if let Some(trim) = &item.trim {
         out.extend_from_slice(&trim.through.to_be_bytes());
         put_event(out, &trim.checkpoint);
-    });
+    }
+    if !item.quotas.is_empty() {
+        put_list(out, &item.quotas, put_quota);
+    }
     put_list(out, &item.forget_chunks, |out, owner| out.extend_from_slice(owner.as_bytes()));
 }
 
@@ -78,6 +89,23 @@ fn put_dedup(out: &mut Vec<u8>, entry: &Dedup) {
     out.extend_from_slice(&time_bytes(entry.at));
     out.extend_from_slice(&time_bytes(entry.until));
     put_bytes(out, &entry.value);
+}
+
+fn put_quota(out: &mut Vec<u8>, quota: &Quota) {
+    put_bytes(out, &quota.key);
+    match quota.limit {
+        QuotaLimit::Rows { view, max } => {
+            out.push(ROWS_QUOTA);
+            put_bytes(out, view.name().as_bytes());
+            out.extend_from_slice(&max.to_be_bytes());
+        }
+        QuotaLimit::Rate { at, per, max } => {
+            out.push(RATE_QUOTA);
+            out.extend_from_slice(&time_bytes(at));
+            out.extend_from_slice(&per.ms().to_be_bytes());
+            out.extend_from_slice(&max.to_be_bytes());
+        }
+    }
 }
 
 fn put_chunk(out: &mut Vec<u8>, chunk: &Chunk) {
@@ -196,16 +224,32 @@ impl<'p> Reader<'p> {
     }
 
     fn item(&mut self) -> Result<Item, Fault> {
-        Ok(Item {
-            entity: self.entity()?,
-            expected: self.number()?,
-            events: self.list(Reader::event)?,
-            disposition: self.disposition()?,
-            rows: self.list(Reader::row)?,
-            dedup: self.list(Reader::dedup)?,
-            trim: self.optional(|reader| Ok(Trim { through: reader.number()?, checkpoint: reader.event()? }))?,
-            forget_chunks: self.list(Reader::uuid)?,
-        })
+        let (entity, expected) = (self.entity()?, self.number()?);
+        let (events, disposition) = (self.list(Reader::event)?, self.disposition()?);
+        let (rows, dedup) = (self.list(Reader::row)?, self.list(Reader::dedup)?);
+        let marks = self.byte()?;
+        if marks & !(PRESENT | QUOTAS_FOLLOW) != 0 {
+            return Err(unreadable());
+        }
+        let trim = match marks & PRESENT {
+            ABSENT => None,
+            _ => Some(Trim { through: self.number()?, checkpoint: self.event()? }),
+        };
+        let quotas = if marks & QUOTAS_FOLLOW == 0 { Vec::new() } else { self.list(Reader::quota)? };
+        let (freed, forget_chunks) = (Vec::new(), self.list(Reader::uuid)?);
+        Ok(Item { entity, expected, events, disposition, rows, dedup, quotas, freed, trim, forget_chunks })
+    }
+
+    fn quota(&mut self) -> Result<Quota, Fault> {
+        let key = self.bytes()?;
+        let limit = match self.byte()? {
+            ROWS_QUOTA => QuotaLimit::Rows { view: self.view()?, max: self.short_number()? },
+            RATE_QUOTA => {
+                QuotaLimit::Rate { at: self.time()?, per: Millis::from_ms(self.number()?), max: self.short_number()? }
+            }
+            _ => return Err(unreadable()),
+        };
+        Ok(Quota { key, limit })
     }
 
     fn disposition(&mut self) -> Result<Disposition, Fault> {
@@ -233,10 +277,13 @@ impl<'p> Reader<'p> {
         Ok(NewEvent { at, kind, data: self.bytes()?, actor })
     }
 
-    fn row(&mut self) -> Result<RowWrite, Fault> {
+    fn view(&mut self) -> Result<View, Fault> {
         let name = self.text()?;
-        let view = View::ALL.into_iter().find(|view| view.name() == name).ok_or_else(unreadable)?;
-        Ok(RowWrite { view, key: self.bytes()?, value: self.optional(Reader::bytes)?, cells: Vec::new() })
+        View::ALL.into_iter().find(|view| view.name() == name).ok_or_else(unreadable)
+    }
+
+    fn row(&mut self) -> Result<RowWrite, Fault> {
+        Ok(RowWrite { view: self.view()?, key: self.bytes()?, value: self.optional(Reader::bytes)?, cells: Vec::new() })
     }
 
     fn dedup(&mut self) -> Result<Dedup, Fault> {
@@ -275,14 +322,23 @@ mod tests {
                 until: Timestamp::MAX,
                 value: b"value".to_vec(),
             }],
+            quotas: vec![
+                Quota { key: b"held".to_vec(), limit: QuotaLimit::Rows { view: View::Index, max: 7 } },
+                Quota {
+                    key: b"rate".to_vec(),
+                    limit: QuotaLimit::Rate { at: Timestamp::MAX, per: Millis::from_days(1), max: u32::MAX },
+                },
+            ],
+            freed: Vec::new(),
             trim: Some(Trim { through: 2, checkpoint: event("checkpoint") }),
             forget_chunks: vec![Uuid::from_u128(1), Uuid::max()],
         };
         let quiet =
             Item { disposition: Disposition::Keep { snapshot: Vec::new(), alarm: None }, trim: None, ..kept.clone() };
+        let plain = Item { quotas: Vec::new(), ..quiet.clone() };
         let purged = Item { disposition: Disposition::Purge, events: Vec::new(), rows: Vec::new(), ..kept.clone() };
         let chunk = Chunk { owner: Uuid::from_u128(5), seq: u64::MAX, bytes: b"a line\n".to_vec() };
-        Batch { items: vec![kept, quiet, purged], chunks: vec![chunk] }
+        Batch { items: vec![kept, quiet, plain, purged], chunks: vec![chunk] }
     }
 
     #[test]

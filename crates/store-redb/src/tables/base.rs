@@ -2,6 +2,7 @@
 //!
 //! Invariant: it never changes. A new one is made after each transaction of redb that changes rows.
 
+use ordo_model::Kind;
 use ordo_store::{Fault, View};
 use redb::{Database, ReadOnlyTable, ReadTransaction, ReadableDatabase};
 
@@ -27,16 +28,21 @@ pub(crate) struct Base {
     pub(crate) position: u64,
     pub(crate) record: u64,
     pub(crate) read: ReadTransaction,
+    /// The last job that has a snapshot or an event.
+    last_job: Option<EntityKey>,
 }
 
 impl Base {
     pub(crate) fn of(database: &Database) -> Result<Base, Fault> {
         let read = database.begin_read().map_err(during("beginning to read"))?;
         let meta = table(&read, META)?;
+        let (streams, snapshots) = (table(&read, STREAMS)?, table(&read, SNAPSHOTS)?);
+        let last_job = last_job(&snapshots, &streams)?;
         Ok(Base {
             events: table(&read, EVENTS)?,
-            streams: table(&read, STREAMS)?,
-            snapshots: table(&read, SNAPSHOTS)?,
+            streams,
+            snapshots,
+            last_job,
             alarms: table(&read, ALARMS)?,
             chunks: table(&read, CHUNKS)?,
             dedup: table(&read, DEDUP)?,
@@ -48,6 +54,37 @@ impl Base {
             read,
         })
     }
+
+    /// Whether a key of `snapshots` or `streams` is beyond all jobs there are. Ids grow with time: a look for a new job
+    /// ends here, without a walk through the tables.
+    pub(crate) fn is_beyond_jobs(&self, key: &[u8]) -> bool {
+        let is_beyond = |entity: &[u8]| self.last_job.is_none_or(|last| entity > last.as_slice());
+        key.first() == Some(&Kind::Job.code()) && key.get(..ENTITY_BYTES).is_some_and(is_beyond)
+    }
+}
+
+const ENTITY_BYTES: usize = std::mem::size_of::<EntityKey>();
+
+/// The last job that has a snapshot or an event.
+fn last_job(
+    snapshots: &ReadOnlyTable<&'static EntityKey, &'static [u8]>,
+    streams: &ReadOnlyTable<&'static StreamKey, u64>,
+) -> Result<Option<EntityKey>, Fault> {
+    let with_snapshot = snapshots.range::<&EntityKey>(&first_key(Kind::Job.code())..&first_key(Kind::Job.code() + 1));
+    let with_snapshot =
+        with_snapshot.and_then(|mut jobs| jobs.next_back().transpose()).map_err(during("looking for the last job"))?;
+    let with_event = streams.range::<&StreamKey>(&first_key(Kind::Job.code())..&first_key(Kind::Job.code() + 1));
+    let with_event =
+        with_event.and_then(|mut events| events.next_back().transpose()).map_err(during("looking for the last job"))?;
+    let with_snapshot = with_snapshot.map(|(key, _)| *key.value());
+    Ok(with_snapshot.max(with_event.and_then(|(key, _)| key.value().first_chunk().copied())))
+}
+
+/// No key of this kind of entity is smaller.
+const fn first_key<const N: usize>(kind: u8) -> [u8; N] {
+    let mut key = [0; N];
+    key[0] = kind;
+    key
 }
 
 impl std::fmt::Debug for Base {

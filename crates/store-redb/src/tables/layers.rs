@@ -64,6 +64,7 @@ impl<'m> Layers<'m> {
             return entry.value().map(read).transpose();
         }
         match table {
+            TableId::Streams | TableId::Snapshots if self.base.is_beyond_jobs(key) => Ok(None),
             TableId::Events => get(&self.base.events, key, read),
             TableId::Streams => get(&self.base.streams, key, read),
             TableId::Snapshots => get(&self.base.snapshots, key, read),

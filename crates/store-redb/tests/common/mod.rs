@@ -128,6 +128,8 @@ impl StoreWorkload {
             disposition: self.keep(),
             rows: self.rows(number, version),
             dedup: Vec::new(),
+            quotas: Vec::new(),
+            freed: Vec::new(),
             trim: None,
             forget_chunks: Vec::new(),
         }
@@ -151,6 +153,8 @@ impl StoreWorkload {
             disposition: Disposition::Purge,
             rows: rows.chain([gone(View::JobsByState, row_key(number, 0))]).collect(),
             dedup: Vec::new(),
+            quotas: Vec::new(),
+            freed: Vec::new(),
             trim: None,
             forget_chunks: vec![owner(number)],
         }

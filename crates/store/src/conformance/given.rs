@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     Alarm, Batch, CellType, Chunk, CommitOutcome, Dedup, Disposition, DueAlarm, EventActor, Item, JOB_STATES, NewEvent,
-    RowWrite, Store, TableCell, TableColumn, Trim, Version, View,
+    Quota, RowWrite, Store, TableCell, TableColumn, Trim, Version, View,
 };
 
 pub fn job(number: u128) -> EntityId {
@@ -38,6 +38,8 @@ pub fn item(entity: EntityId, expected: Version) -> Item {
         disposition: Disposition::Keep { snapshot: name.into_bytes(), alarm: None },
         rows: Vec::new(),
         dedup: Vec::new(),
+        quotas: Vec::new(),
+        freed: Vec::new(),
         trim: None,
         forget_chunks: Vec::new(),
     }
@@ -150,6 +152,11 @@ impl Item {
     #[must_use]
     pub fn with_dedup(self, dedup: Vec<Dedup>) -> Item {
         Item { dedup, ..self }
+    }
+
+    #[must_use]
+    pub fn with_quotas(self, quotas: Vec<Quota>) -> Item {
+        Item { quotas, ..self }
     }
 }
 

@@ -17,6 +17,7 @@ pub mod commits;
 pub mod dedup;
 pub mod given;
 pub mod logs;
+pub mod quotas;
 pub mod rebuilds;
 pub mod reopening;
 pub mod rows;
@@ -93,6 +94,24 @@ macro_rules! conformance_cases {
                 forgetting_stops_at_its_limit
                 a_key_that_was_renewed_is_not_forgotten_at_its_old_expiry
                 keys_may_be_empty_or_prefixes_of_each_other
+            }
+            quotas {
+                as_many_rows_as_the_quota_says_and_no_more
+                an_exhausted_item_writes_nothing
+                an_exhausted_item_does_not_stop_the_others
+                a_row_that_goes_frees_its_share
+                a_share_that_is_freed_earlier_in_a_batch_can_be_taken_in_it
+                an_item_may_hand_its_share_on_to_itself
+                quotas_with_other_keys_are_their_own
+                one_of_several_quotas_that_is_used_up_refuses_the_item
+                a_conflict_is_found_before_a_quota_is_judged
+                in_no_window_are_there_more_than_the_rate_says
+                starts_of_one_batch_count_for_each_other
+                an_item_may_start_several_or_none
+                a_start_that_lies_ahead_does_not_close_a_rate
+                a_start_by_a_clock_that_is_a_little_ahead_counts
+                starts_are_remembered_after_reopening_and_forgotten_in_time
+                of_many_concurrent_commits_as_many_get_a_share_as_there_are
             }
             alarms {
                 an_alarm_rings_at_its_time_not_before
@@ -211,9 +230,10 @@ mod tests {
     }
     conformance_cases!(names,);
 
-    const SOURCES: [(&str, &str); 11] = [
+    const SOURCES: [(&str, &str); 12] = [
         ("commits", include_str!("commits.rs")),
         ("dedup", include_str!("dedup.rs")),
+        ("quotas", include_str!("quotas.rs")),
         ("alarms", include_str!("alarms.rs")),
         ("logs", include_str!("logs.rs")),
         ("trims", include_str!("trims.rs")),

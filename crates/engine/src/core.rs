@@ -14,7 +14,7 @@ use crate::cluster::ElsewhereExecutor;
 use crate::commit::change::{Change, SlotLocation, StartedAttempt, WaitingRun};
 use crate::dispatch::requirements::QueueName;
 use crate::dispatch::{Dispatcher, Draws, Find, Overdue, PoolSizes, Restored};
-use crate::time::partitions::Ownership;
+use crate::time::partitions::{Ownership, PartitionSet};
 use crate::time::timekeeper::{AlarmScan, Projection, Timekeeper};
 
 #[derive(Debug)]
@@ -53,16 +53,21 @@ pub enum Input {
     },
     /// The executors of other nodes.
     Elsewhere(Vec<ElsewhereExecutor>),
+    /// The same, as the answer to `Effect::RollCall`; None: it could not be found out.
+    RollCalled(Option<Vec<ElsewhereExecutor>>),
     /// Other nodes have written about what runs here.
     Reviewed(Reviewed),
     /// This node serves these partitions now.
     Own(Ownership),
-    /// Other nodes wrote: into what this one serves (`ours`), or anywhere.
+    /// Other nodes wrote: into what this one serves (`ours`), or anywhere, and where that was.
     Hinted {
         ours: bool,
+        partitions: PartitionSet,
     },
     /// Whether this node is to leave new work to others.
     Resting(bool),
+    /// Whether nodes are there that do not know concurrency keys of attempts.
+    Keyless(bool),
     /// Alarms that nobody served.
     Swept(Vec<DueAlarm>),
     /// No more firing, no more starting.
@@ -105,6 +110,8 @@ pub enum Effect {
     ScanAlarms(AlarmScan),
     /// Read waiting runs.
     FindWaiting(Find),
+    /// Find out who is there on other nodes.
+    RollCall,
     /// Commit these commands.
     Submit(Vec<CoreCommand>),
     Execute(Box<StartedAttempt>),
@@ -160,8 +167,9 @@ impl Core {
 
     /// One of several on the same store: it serves no partition until it is given some. This is no step, because
     /// nobody performs effects yet, and what is asked of the store in vain is waited for for ever.
-    pub fn sharing(mut self, now: Timestamp) -> Core {
+    pub fn sharing(mut self, now: Timestamp, is_keyless: bool) -> Core {
         self.timekeeper.own(Ownership::none(), now);
+        self.dispatcher.share(is_keyless);
         self
     }
 
@@ -214,6 +222,7 @@ impl Core {
         orders.extend(self.fires(now, &mut effects));
         effects.extend(self.timekeeper.refill().map(Effect::ScanAlarms));
         effects.extend(self.dispatcher.wants_waiting().map(Effect::FindWaiting));
+        effects.extend(self.dispatcher.takes_roll_call().then_some(Effect::RollCall));
         if !orders.is_empty() {
             effects.push(Effect::Submit(orders));
         }
@@ -246,18 +255,22 @@ impl Core {
                 self.dispatcher.restored(attempts);
             }
             Input::Elsewhere(executors) => self.dispatcher.are_elsewhere(executors),
+            Input::RollCalled(Some(executors)) => self.dispatcher.roll_called(executors),
+            Input::RollCalled(None) => self.dispatcher.wants_roll_call = true,
             Input::Reviewed(Reviewed { over, cancel }) => {
                 over.into_iter().for_each(|attempt| self.over(attempt, effects));
                 cancel.into_iter().for_each(|run_id| self.cancel(run_id, effects));
             }
             Input::Own(ours) => self.timekeeper.own(ours, now),
-            Input::Hinted { ours } => {
+            Input::Hinted { ours, partitions } => {
                 if ours {
                     self.timekeeper.nudge(now);
                 }
+                self.dispatcher.may_be_free(&partitions);
                 self.dispatcher.rescan();
             }
             Input::Resting(resting) => self.dispatcher.rest(resting),
+            Input::Keyless(is_keyless) => self.dispatcher.is_keyless = is_keyless,
             Input::Swept(alarms) => {
                 let due = self.timekeeper.take_over(&alarms);
                 orders.extend(self.wake(due, effects));
@@ -344,6 +357,12 @@ impl Core {
     fn changed(&mut self, change: Change, moment: Moment, effects: &mut Vec<Effect>) {
         let (now, steady) = (moment.now, moment.steady());
         let entity = change.entity;
+        if let Some((limit, until)) = change.exhausted {
+            self.dispatcher.exhausted(limit, until.map(|until| until.moved(-self.ahead_ms)), steady);
+        }
+        for key in change.freed {
+            self.dispatcher.freed(&key);
+        }
         for location in change.returned {
             self.dispatcher.give_back(location);
         }

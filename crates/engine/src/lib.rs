@@ -32,11 +32,13 @@ pub use commit::state::Versioned;
 pub use commit::{change, rounds};
 pub use dispatch::{Draws, Find, PoolSize, PoolSizes};
 pub use dispatch::{deliveries, executors};
-pub use engine::{Engine, EngineOptions, incidents, tokens};
+pub use engine::{Engine, EngineOptions, forecast, incidents, tokens};
 pub use maintenance::{check, recovery, retention};
 pub use notify::sender::{self, OutgoingMessage, Retries, SendError, Sender, Senders, Sent};
 pub use read::waiting;
-pub use read::{change_hint, job_list, metrics, mirror, object_queries, page, queries, run_list, series, upcoming};
+pub use read::{
+    audit, change_hint, job_list, metrics, mirror, object_queries, page, queries, revisions, run_list, series, upcoming,
+};
 pub use run::runner::Tools;
-pub use run::{log_reader, log_writer, logs, secrets, tool, trace};
+pub use run::{log_reader, log_writer, logs, secrets, tool, tool_check, trace};
 pub use time::{clock, partitions, timekeeper};

@@ -4,6 +4,7 @@
 
 use bytes::Bytes;
 use ordo_engine::actor::actor_of;
+use ordo_engine::audit::AuditFilter;
 use ordo_engine::deliveries::{Arrival, Received};
 use ordo_engine::testing::{World, manual};
 use ordo_model::job::{Command, RunStatus};
@@ -83,4 +84,34 @@ async fn a_command_that_nobody_gives_is_a_bug() {
     let world = World::new().await;
     let job = world.add(manual("noop", &json!({}))).await.id;
     drop(world.engine.clone().unsigned().submit(job, Command::Pause { reason: None }).await);
+}
+
+#[tokio::test]
+async fn the_audit_has_what_somebody_changed_and_nothing_that_ran() {
+    let world = World::new().await;
+    let definition = serde_json::from_value(manual("noop", &json!({}))).unwrap();
+    let job = world.engine.signed_by(&ci()).schedule(definition, false).await.unwrap().job.id;
+    let boss = Actor::new("boss", ActorSource::Page);
+    let signed = world.engine.signed_by(&boss);
+    signed.submit(job, Command::Pause { reason: None }).await.unwrap();
+    signed.submit(job, Command::Resume).await.unwrap();
+    let trigger = Command::Trigger { tool_input: None, traceparent: None };
+    let run = signed.submit(job, trigger).await.unwrap().run_begun().unwrap().id;
+    world.over(run).await;
+    world.engine.submit(job, Command::Pause { reason: None }).await.unwrap();
+    let queries = world.engine.queries();
+    let all = queries.audit(&AuditFilter::default(), None, 10).await.unwrap().items;
+    let shown: Vec<(&str, &str)> = all.iter().map(|one| (one.event.as_str(), one.actor.name.as_str())).collect();
+    assert_eq!(shown, [("JobResumed", "boss"), ("JobPaused", "boss"), ("JobScheduled", "ci")]);
+    assert!(all.iter().all(|one| one.entity == job.into() && one.name == "test"), "{all:?}");
+    let by_ana = AuditFilter { actor: Some("ana".into()), ..AuditFilter::default() };
+    assert_eq!(queries.audit(&by_ana, None, 10).await.unwrap().items.len(), 1, "whom it was done for counts too");
+    let first = queries.audit(&AuditFilter::default(), None, 2).await.unwrap();
+    let rest = queries.audit(&AuditFilter::default(), first.next.as_ref(), 2).await.unwrap();
+    assert_eq!((first.items.len(), rest.items), (2, all[2..].to_vec()), "the cursor goes on");
+    let of_hooks = AuditFilter { kind: Some(Kind::Hook), ..AuditFilter::default() };
+    assert!(queries.audit(&of_hooks, None, 10).await.unwrap().items.is_empty());
+    let before = AuditFilter { until: Some(all[0].at), ..AuditFilter::default() };
+    assert!(queries.audit(&before, None, 10).await.unwrap().items.iter().all(|one| one.at < all[0].at));
+    world.assert_clean().await;
 }

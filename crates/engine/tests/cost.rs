@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use allocation_counter::measure;
 use ordo_engine::Request;
+use ordo_engine::actor::encode_actor;
 use ordo_engine::change::SlotLocation;
 use ordo_engine::rounds::{Loaded, Rounds};
 use ordo_model::job::{AttemptReport, Command, Definition, Pool, SlotReservation, SlottedCommand};
 use ordo_model::limits::OUTBOX_FLUSH_DELAY;
-use ordo_model::{FencingToken, Incarnation, JobId, RunId, Timestamp};
-use ordo_store::{Batch, CommitOutcome, Disposition};
+use ordo_model::{Actor, ActorSource, FencingToken, Incarnation, JobId, RunId, Timestamp};
+use ordo_store::{Batch, CommitOutcome, Disposition, EventActor};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -94,7 +95,14 @@ fn definition(now: Timestamp) -> Definition {
 
 fn slotted(job: JobId, command: Command) -> Request {
     let executor = Incarnation { executor: "local".into(), generation: Uuid::from_u128(7) };
-    let reservation = SlotReservation { executor, group: "default".into(), tools: None, draw: 9, has_others: false };
+    let reservation = SlotReservation {
+        executor,
+        group: "default".into(),
+        tools: None,
+        draw: 9,
+        has_others: false,
+        is_keyless: false,
+    };
     Request {
         slotted: SlottedCommand { command, reservation: Some(reservation) },
         location: Some(SlotLocation::Local(Pool::Fast)),
@@ -132,4 +140,41 @@ fn a_job_costs_no_more_than_it_did() {
     let reports = jobs().zip(started(&batch)).map(report).collect();
     let (reported, _) = planning.round(reports);
     reported.expect_at_most("reporting", Cost { items: 1, events: 1, rows: 5, bytes: 1_250, allocations: 29 });
+}
+
+/// The rows and bytes of a round in which somebody, or nobody, gives the command.
+fn signed(actor: &EventActor, definition: &Definition, now: Timestamp) -> (Cost, Cost) {
+    let mut planning = Planning { rounds: Rounds::new(false, OUTBOX_FLUSH_DELAY, Arc::default()), now };
+    let schedule = |job| Request {
+        actor: actor.clone(),
+        ..Request::new(job, Command::Schedule { definition: Box::new(definition.clone()), held: false })
+    };
+    let (scheduled, _) = planning.round(jobs().map(schedule).collect());
+    let pause = |job| Request { actor: actor.clone(), ..Request::new(job, Command::Pause { reason: None }) };
+    let (paused, _) = planning.round(jobs().map(pause).collect());
+    (scheduled, paused)
+}
+
+#[test]
+fn a_change_by_somebody_costs_one_small_row_of_the_audit_and_a_one_off_none() {
+    let now = Timestamp::from_ms(1_800_000_000_000).unwrap();
+    let one_off = definition(now);
+    let mut form = serde_json::to_value(&one_off).unwrap();
+    form["trigger"] = json!({ "type": "scheduled", "every": "1h" });
+    let recurring: Definition = serde_json::from_value(form).unwrap();
+    let ci = encode_actor(&Actor::new("ci", ActorSource::Api).with_request(Some("01a1ec32-38fe-72bd".into())));
+    let (by_ordo, _) = signed(&EventActor::Ordo, &one_off, now);
+    let (by_ci, _) = signed(&ci, &one_off, now);
+    assert_eq!(by_ci.rows, by_ordo.rows, "a one-off is a run that somebody asked for");
+    let ((created, paused), (created_by_ci, paused_by_ci)) =
+        (signed(&EventActor::Ordo, &recurring, now), signed(&ci, &recurring, now));
+    assert_eq!((created_by_ci.rows, paused_by_ci.rows), (created.rows + 1, paused.rows + 1));
+    let actor_bytes = match &ci {
+        EventActor::Recorded(bytes) => bytes.len() as u64,
+        EventActor::Ordo | EventActor::Unknown => 0,
+    };
+    // The event carries the actor as before; the row repeats it, beside its key, the name of the event and the label.
+    let row_bytes = paused_by_ci.bytes - paused.bytes - actor_bytes;
+    println!("the row of the audit has {row_bytes} bytes, {actor_bytes} of them the actor");
+    assert!(row_bytes <= actor_bytes + 120, "{row_bytes} bytes");
 }

@@ -12,10 +12,12 @@ use ordo_engine::testing::recorder::Recorder;
 use ordo_engine::testing::{World, manual};
 use ordo_engine::{CommitExtras, EngineOptions, SendError, Sender, Sent};
 use ordo_model::incident::{
-    Escalation, EscalationStep, Incident, IncidentCommand, IncidentEvent, IncidentStatus, Severity, StartIncident,
+    By, Escalation, EscalationStep, Incident, IncidentCommand, IncidentEvent, IncidentSource, IncidentStatus, Severity,
+    StartIncident,
 };
 use ordo_model::notification::{Notification, NotificationCommand};
 use ordo_model::object::Object;
+use ordo_model::silence::{Silence, SilenceCommand};
 use ordo_model::{EntityId, Kind, Millis};
 use ordo_store::Direction;
 use serde_json::json;
@@ -237,6 +239,73 @@ async fn nobody_reacts_and_the_next_one_is_notified_until_somebody_does() {
         })
         .collect();
     assert_eq!(notified, ["ben", "cleo"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snoozed_incident_is_quiet_until_its_alarm_and_escalates_then() {
+    let slack = Recorder::new("slack").shared();
+    let world = world(&[&slack]).await;
+    let step = EscalationStep { after: Millis::from_ms(200), notify: "ben".into(), via: None };
+    let escalation = Escalation { steps: vec![step], ack_timeout: None };
+    let start = StartIncident { escalation: Some(escalation), ..start("checkout is down", None) };
+    let id = world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id;
+    let until = world.engine.clock().now().plus(Millis::from_ms(600));
+    world.change(id, IncidentCommand::Snooze { until, by: anna() }).await;
+    let by = || By::new("nightly", IncidentSource::Job);
+    world.change(id, IncidentCommand::Repeat { title: "again".into(), text: "again".into(), by: by() }).await;
+    slack.until(|slack| slack.delivered_events().contains(&"Escalated".to_owned())).await;
+    assert_eq!(slack.delivered_events(), ["IncidentStarted", "Snoozed", "SnoozeEnded", "Escalated"]);
+    let timeline = world.engine.queries().timeline(id).await.unwrap();
+    let quiet: Vec<&str> = timeline.iter().filter(|line| !line.is_sent).map(|line| line.event.name()).collect();
+    assert_eq!(quiet, ["NoteAdded"], "what was held back is in the timeline");
+    assert!(timeline.iter().find(|line| !line.is_sent).unwrap().published_at.is_none());
+    let escalated = timeline.iter().find(|line| line.event.name() == "Escalated").unwrap();
+    assert!(escalated.at >= until.plus(Millis::from_ms(200)), "counted from the end of the snooze");
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_silence_holds_back_what_it_matches_until_it_ends_by_itself() {
+    let slack = Recorder::new("slack").shared();
+    let world = world(&[&slack]).await;
+    let until = world.engine.clock().now().plus(Millis::from_ms(400));
+    let add =
+        SilenceCommand::Add { matching: "check*".parse().unwrap(), until, reason: "maintenance".into(), by: anna() };
+    let silence = ordo_engine::clock::new_id();
+    world.engine.command::<Silence>(silence, add).await.unwrap();
+    let hushed = begin(&world, Some("checkout")).await;
+    begin(&world, Some("payments")).await;
+    slack.until(|slack| slack.count() == 1).await;
+    world
+        .until("the silence is over", async || {
+            world.engine.queries().silences().await.unwrap().is_empty().then_some(())
+        })
+        .await;
+    world.change(hushed, note("looking")).await;
+    slack.until(|slack| slack.count() == 2).await;
+    assert_eq!(slack.delivered_events(), ["IncidentStarted", "NoteAdded"]);
+    let about = world.engine.queries().notifications_about(entity(hushed), None, 10).await.unwrap().items;
+    let states: Vec<&str> = about.iter().map(|one| one.state.name()).collect();
+    assert_eq!(states.last(), Some(&"silenced"), "what nobody heard of is listed as such: {states:?}");
+    world.assert_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn incidents_like_this_one_are_found_by_identifier_then_by_title() {
+    let world = world(&[]).await;
+    let first = begin(&world, Some("checkout")).await;
+    world
+        .change(first, IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: anna() })
+        .await;
+    let alike = world.incident("checkout is down again", None).await;
+    world.incident("the backup is late", None).await;
+    let now = begin(&world, Some("checkout")).await;
+    let incident = world.read(now).await;
+    let found = world.engine.queries().similar(&incident, 5).await.unwrap();
+    assert_eq!(found.iter().map(|other| other.id).collect::<Vec<_>>(), [first, alike]);
+    world.change(now, IncidentCommand::WritePostmortem { text: "one".into(), by: anna() }).await;
+    world.change(now, IncidentCommand::WritePostmortem { text: "two".into(), by: anna() }).await;
+    assert_eq!(world.engine.queries().postmortem(&world.read(now).await).await.unwrap(), "two");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

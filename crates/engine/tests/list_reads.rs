@@ -14,12 +14,13 @@ use ordo_engine::object_queries::IndexRange;
 use ordo_engine::page::Cursor;
 use ordo_engine::queries::Queries;
 use ordo_engine::run_list::RunFilter;
+use ordo_engine::run_list::histogram::{BinnedWindow, RUNS_PER_BIN};
 use ordo_engine::testing::World;
 use ordo_engine::testing::counting::CountingStore;
-use ordo_model::JobId;
 use ordo_model::hook::{Hook, HookCommand, HookTerms};
 use ordo_model::job::{Command, Definition, Job, JobState, Run, RunStatus};
 use ordo_model::limits::OUTBOX_FLUSH_DELAY;
+use ordo_model::{JobId, Millis};
 use ordo_store::Fault;
 use serde_json::{Value, json};
 
@@ -188,15 +189,27 @@ async fn a_page_of_runs_costs_few_reads_whatever_is_looked_for_and_its_cursors_l
     let queries = Queries::new(store.clone());
     let of = |status: &str| RunFilter { status: RunStatus::code_of(status), ..RunFilter::default() };
     let all = walk_runs(&queries, &RunFilter::default(), 37).await;
-    let count = |filter: &RunFilter| {
-        let job = |run: &&Run| filter.job_id.is_none_or(|job| run.job_id == job);
-        let status = |run: &&Run| filter.status.is_none_or(|status| run.status.code() == status);
-        all.iter().filter(job).filter(status).count()
-    };
+    let count = |filter: &RunFilter| all.iter().filter(|run| filter.fits(run)).count();
     assert!(all.len() >= 300 && count(&of("failed")) >= 60 && count(&of("completed")) >= 240);
     let mut filters: Vec<RunFilter> = RunStatus::NAMES.iter().map(|name| of(name)).collect();
     filters.push(RunFilter { job_id: Some(ids[0]), ..RunFilter::default() });
     filters.push(RunFilter { job_id: Some(ids[0]), ..of("completed") });
+    let middle = all[all.len() / 2].fired_at;
+    for times in [(Some(middle), None), (None, Some(middle)), (Some(middle), Some(middle.moved(5)))] {
+        let (since, until) = times;
+        filters.push(RunFilter { since, until, ..RunFilter::default() });
+        filters.push(RunFilter { since, until, job_id: Some(ids[0]), ..RunFilter::default() });
+        filters.push(RunFilter { since, until, ..of("failed") });
+    }
+    let text = |text: &str| Some(text.to_owned());
+    filters.push(RunFilter { label: text("RU"), ..RunFilter::default() });
+    filters.push(RunFilter { label: text("nowhere"), ..RunFilter::default() });
+    filters.push(RunFilter { reason: text("no such reason"), ..RunFilter::default() });
+    filters.push(RunFilter { executor: text("nobody"), ..RunFilter::default() });
+    filters.push(RunFilter { longer_than: Some(Millis::from_hours(9)), ..RunFilter::default() });
+    filters.push(RunFilter { shorter_than: Some(Millis::from_hours(9)), ..RunFilter::default() });
+    let executor = all.iter().find_map(|run| run.executor.clone()).unwrap();
+    filters.push(RunFilter { executor: Some(executor), ..RunFilter::default() });
     for filter in filters {
         store.take_reads();
         queries.runs(&filter, None, PAGE).await.unwrap();
@@ -211,6 +224,57 @@ async fn a_page_of_runs_costs_few_reads_whatever_is_looked_for_and_its_cursors_l
     for (job, runs) in ids[..PAGE].iter().zip(recent) {
         assert!(!runs.is_empty() && runs.iter().all(|run| run.job_id == *job) && runs.is_sorted_by(|a, b| a.id > b.id));
     }
+}
+
+/// The picture of a time: however many runs it holds, two reads, and no run is counted twice or not at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_histogram_of_runs_costs_two_reads_and_counts_each_run_once_or_says_that_there_are_more() {
+    let world = World::new().await;
+    let manual = json!({ "type": "manual" });
+    let jobs: Vec<(JobId, Command)> = (0..300)
+        .map(|n: usize| {
+            (JobId(new_id()), definition("run", if n.is_multiple_of(5) { "flaky" } else { "noop" }, &manual))
+        })
+        .collect();
+    let ids: Vec<JobId> = jobs.iter().map(|(id, _)| *id).collect();
+    send(&world, jobs).await;
+    let trigger = |id: &JobId| (*id, Command::Trigger { tool_input: None, traceparent: None });
+    send(&world, ids.iter().map(trigger).collect()).await;
+    quiet(&world).await;
+    let store = CountingStore::around(world.engine.queries().store());
+    let queries = Queries::new(store.clone());
+    let all = walk_runs(&queries, &RunFilter::default(), 100).await;
+    let (newest, oldest) = (all[0].fired_at, all[all.len() - 1].fired_at);
+    // Narrow bins around what was fired, and one bin that holds everything.
+    let wide = BinnedWindow { from: oldest.moved(-1_000), bin: Millis::from_days(1), bins: 1 };
+    let span = newest.since(oldest).ms() + 1;
+    let narrow = BinnedWindow { from: oldest, bin: Millis::from_ms(span.div_ceil(60).max(1)), bins: 60 };
+    for filter in [
+        RunFilter::default(),
+        RunFilter { status: RunStatus::code_of("failed"), ..RunFilter::default() },
+        RunFilter { job_id: Some(ids[0]), ..RunFilter::default() },
+        RunFilter { label: Some("nowhere".to_owned()), ..RunFilter::default() },
+    ] {
+        let fitting = all.iter().filter(|run| filter.fits(run)).count();
+        for window in [wide, narrow] {
+            store.take_reads();
+            let bins = queries.run_histogram(&filter, window).await.unwrap();
+            assert!(store.take_reads() <= 2, "{filter:?}");
+            let total: usize = bins.iter().map(|bin| bin.total() as usize).sum();
+            let is_exact = bins.iter().all(|bin| bin.seen_from.is_none());
+            assert!(if is_exact { total == fitting } else { total <= fitting }, "{total} of {fitting}: {filter:?}");
+            assert!(bins.iter().all(|bin| bin.total() as usize <= RUNS_PER_BIN));
+        }
+    }
+    let cut = queries.run_histogram(&RunFilter::default(), wide).await.unwrap();
+    assert!(cut[0].seen_from.is_some_and(|seen| seen >= oldest) && cut[0].total() as usize == RUNS_PER_BIN);
+    store.take_reads();
+    let window = queries.runs_under_way(&RunFilter::default(), oldest, newest.moved(1)).await.unwrap();
+    assert!(store.take_reads() <= READS_MAX && !window.is_cut && window.seen_from.is_none());
+    assert_eq!(window.runs.len(), all.len());
+    let later =
+        queries.runs_under_way(&RunFilter::default(), newest.moved(60_000), newest.moved(90_000)).await.unwrap();
+    assert!(later.runs.is_empty(), "what ended before is not under way");
 }
 
 async fn walk_runs(queries: &Queries, filter: &RunFilter, limit: usize) -> Vec<Run> {

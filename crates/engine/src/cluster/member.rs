@@ -32,15 +32,15 @@ pub(crate) struct ClusterMember {
     pub(crate) roster: Roster,
 }
 
-/// The first word of a node. A name is one node's: what runs under it is settled when the name falls silent.
-pub(crate) async fn join(cluster: &dyn Cluster, me: &Incarnation, about: &NodeDetails) -> Result<(), Fault> {
+/// The first word of a node. A name is one node's: what runs under it is settled when the name falls silent. Returns
+/// whether nodes are there that hold no keys.
+pub(crate) async fn join(cluster: &dyn Cluster, me: &Incarnation, about: &NodeDetails) -> Result<bool, Fault> {
     for patience in (0..=NAME_PATIENCE).rev() {
         let nodes = cluster.nodes().await?;
         let taken =
             nodes.iter().any(|node| node.name == me.executor && node.generation != me.generation && node.is_alive);
         if !taken {
-            cluster.beat(&beat(me, about)).await?;
-            return Ok(());
+            return Ok(is_keyless(&cluster.beat(&beat(me, about)).await?));
         }
         if patience == NAME_PATIENCE {
             tracing::info!(node = %me.executor, "waiting until the former generation of this node is counted out");
@@ -70,8 +70,14 @@ pub(crate) async fn leave(store: &dyn Store, generation: Uuid) {
     }
 }
 
+/// Whether nodes of an earlier version are there, which hold no keys.
+fn is_keyless(nodes: &[Node]) -> bool {
+    nodes.iter().any(|node| node.is_alive && !NodeDetails::of(node).holds_keys)
+}
+
 fn beat(me: &Incarnation, about: &NodeDetails) -> NodeHeartbeat {
-    let about = serde_json::to_vec(about).expect("what a node says of itself is plain data");
+    let about = serde_json::to_vec(&NodeDetails { holds_keys: true, ..about.clone() })
+        .expect("what a node says of itself is plain data");
     NodeHeartbeat { generation: me.generation, name: me.executor.clone(), about, good_for: GOOD_FOR }
 }
 
@@ -94,6 +100,7 @@ impl ClusterMember {
         let nodes = cluster.beat(&beat(&self.me, &self.about)).await?;
         let draining = nodes.iter().any(|node| node.generation == self.me.generation && node.draining);
         drop(self.core.send(Input::Resting(draining || !self.about.roles.executor)));
+        drop(self.core.send(Input::Keyless(is_keyless(&nodes))));
         if self.about.roles.timekeeper {
             self.take_partitions(cluster, &nodes).await?;
             if count.is_multiple_of(SWEEP_EVERY) {
@@ -106,20 +113,20 @@ impl ClusterMember {
         }
         self.settle_the_dead(cluster, &nodes, settled).await?;
         // Hints may get lost: what other nodes wrote is looked for now and then all the same.
-        drop(self.core.send(Input::Hinted { ours: false }));
+        drop(self.core.send(Input::Hinted { ours: false, partitions: PartitionSet::default() }));
         self.reviewer.nudge();
         self.roster.nudge();
         Ok(())
     }
 
     async fn take_partitions(&self, cluster: &dyn Cluster, nodes: &[Node]) -> Result<(), Fault> {
-        let keepers: Vec<Uuid> = nodes
+        let owners: Vec<Uuid> = nodes
             .iter()
             .filter(|node| node.is_alive && !node.draining && NodeDetails::of(node).roles.timekeeper)
             .map(|node| node.generation)
             .collect();
         let wanted: Vec<Partition> =
-            Partition::all().filter(|partition| partition.owner(&keepers) == Some(self.me.generation)).collect();
+            Partition::all().filter(|partition| partition.owner(&owners) == Some(self.me.generation)).collect();
         let held = cluster.take_leases(self.me.generation, &wanted, GOOD_FOR).await?;
         let (kept, given): (Vec<_>, Vec<_>) = held.into_iter().partition(|lease| wanted.contains(&lease.partition));
         let partitions: PartitionSet = kept.iter().map(|lease| lease.partition).collect();
@@ -127,7 +134,7 @@ impl ClusterMember {
         let ours = Ownership { partitions, until: until.minus(LEASE_MARGIN) };
         let before = self.ours.send_replace(ours);
         if before.partitions != partitions {
-            tracing::info!(partitions = partitions.len(), nodes = keepers.len(), "looking after partitions");
+            tracing::info!(partitions = partitions.len(), nodes = owners.len(), "looking after partitions");
         }
         drop(self.core.send(Input::Own(ours)));
         if !given.is_empty() {

@@ -42,6 +42,9 @@ pub struct NodeDetails {
     /// What the executor inside it offers; None: it has none, or does not say.
     #[serde(default)]
     pub executor: Option<NodeOffer>,
+    /// It gives back the concurrency keys of attempts that it ends; nodes of earlier versions do not.
+    #[serde(default)]
+    pub holds_keys: bool,
 }
 
 impl NodeDetails {

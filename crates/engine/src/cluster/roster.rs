@@ -10,7 +10,7 @@ use std::time::Duration;
 use ordo_model::executor::Presence;
 use ordo_store::{Cluster, Fault, Node};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use uuid::Uuid;
 
 use super::NodeDetails;
@@ -59,17 +59,38 @@ impl Roster {
     pub(crate) async fn run(self) {
         loop {
             self.wanted.notified().await;
-            if let Err(fault) = self.look().await {
-                tracing::warn!(error = %chain(&fault), "the executors of other nodes could not be looked up");
+            if let Some(elsewhere) = self.found().await {
+                self.engine.send_input(Input::Elsewhere(elsewhere));
             }
             tokio::time::sleep(GOOD_FOR).await;
         }
     }
 
-    async fn look(&self) -> Result<(), Fault> {
+    /// Whoever calls the roll is answered by what is durable then. Calls that come together are one.
+    pub(crate) async fn answer(self, mut calls: mpsc::UnboundedReceiver<()>) {
+        while calls.recv().await.is_some() {
+            while calls.try_recv().is_ok() {}
+            let elsewhere = self.found().await;
+            if elsewhere.is_none() {
+                tokio::time::sleep(GOOD_FOR).await;
+            }
+            self.engine.send_input(Input::RollCalled(elsewhere));
+        }
+    }
+
+    async fn found(&self) -> Option<Vec<ElsewhereExecutor>> {
+        let found = self.look().await;
+        found
+            .inspect_err(|fault| {
+                tracing::warn!(error = %chain(fault), "the executors of other nodes could not be looked up");
+            })
+            .ok()
+    }
+
+    async fn look(&self) -> Result<Vec<ElsewhereExecutor>, Fault> {
         let engine = &self.engine;
         let store = engine.queries().store().clone();
-        let Some(cluster) = store.cluster() else { return Ok(()) };
+        let Some(cluster) = store.cluster() else { return Ok(Vec::new()) };
         // Nobody comes or goes here while the list is read: it would be older than what is known.
         let _turn = engine.registry().registering().await;
         let mut elsewhere = in_process(cluster, engine.me().generation).await?;
@@ -90,8 +111,7 @@ impl Roster {
             }
         }
         engine.registry().set_elsewhere(elsewhere.clone());
-        engine.send_input(Input::Elsewhere(elsewhere));
-        Ok(())
+        Ok(elsewhere)
     }
 }
 

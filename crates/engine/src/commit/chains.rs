@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ordo_model::JobId;
 use ordo_model::job::{After, Command, Invalid, Job, Refusal};
 use ordo_model::limits::CHAIN_JOBS_MAX;
-use ordo_store::Fault;
+use ordo_store::{Direction, Fault, KeyRange, View};
 
 use crate::commit::command::SubmitError;
 use crate::commit::encoding::keys;
@@ -20,6 +20,13 @@ use crate::engine::Engine;
 use crate::read::queries::Queries;
 
 impl Queries {
+    /// Pairs of a job and one that comes after it, in the order of the jobs before: at most `limit`. One read.
+    pub async fn chain_links(&self, limit: usize) -> Result<Vec<(JobId, JobId)>, Fault> {
+        let range = KeyRange::prefix(&keys::all_after_prefix());
+        let rows = self.store().rows(View::Index, &range, Direction::Ascending, limit).await?;
+        Ok(rows.iter().filter_map(|row| keys::read_job_after(&row.key)).collect())
+    }
+
     /// The jobs that run after this one, in the order of their ids.
     pub async fn followers(&self, job: JobId) -> Result<Vec<JobId>, Fault> {
         self.jobs_below(&keys::after_prefix(job)).await

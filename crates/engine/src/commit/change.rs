@@ -19,6 +19,13 @@ pub enum SlotLocation {
     Remote(Uuid),
 }
 
+/// What runs of many jobs share, by its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SharedLimit {
+    Concurrency(String),
+    Rate(String),
+}
+
 /// One entity after the commands of one round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
@@ -41,6 +48,11 @@ pub struct Change {
     pub waiting: Vec<WaitingRun>,
     /// Entities that have something to do now, without waiting for their alarm.
     pub reconcile: Vec<EntityId>,
+    /// What runs share and was used up, so that nothing came of the commands; and from when on there is some of it again, where
+    /// time alone brings that about.
+    pub exhausted: Option<(SharedLimit, Option<Timestamp>)>,
+    /// Concurrency keys of which attempts that ended held a share.
+    pub freed: Vec<String>,
     /// The commands could not be committed at all.
     pub failed: bool,
     /// The job keeps more runs than its retention says: history is to be trimmed.
@@ -61,6 +73,8 @@ impl Change {
             ended: Vec::new(),
             waiting: Vec::new(),
             reconcile: Vec::new(),
+            exhausted: None,
+            freed: Vec::new(),
             failed: false,
             is_overfull: false,
         }

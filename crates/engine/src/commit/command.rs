@@ -51,6 +51,8 @@ pub(crate) enum Lost {
     Duplicate(Vec<u8>),
     Store(Arc<Fault>),
     Contended,
+    /// What it needs a share of is used up.
+    Exhausted,
     Stopped,
 }
 
@@ -59,7 +61,7 @@ impl Lost {
         match self {
             Lost::Duplicate(value) => SubmitError::Duplicate(value),
             Lost::Store(fault) => SubmitError::Store(fault),
-            Lost::Contended => SubmitError::Contended,
+            Lost::Contended | Lost::Exhausted => SubmitError::Contended,
             Lost::Stopped => SubmitError::Stopped,
         }
     }
@@ -75,8 +77,16 @@ pub(crate) struct Announcements<'a> {
 pub(crate) trait PendingCommand: Send + Sync {
     fn entity(&self) -> EntityId;
 
-    /// The key under which it must not happen twice.
-    fn key(&self) -> Option<&[u8]>;
+    /// The keys under which it must not happen twice. Only asked for when a command was lost.
+    fn keys(&self) -> Vec<&[u8]>;
+
+    /// The keys of quotas that it takes a share of, once it is decided.
+    fn quota_keys(&self) -> &[Vec<u8>] {
+        &[]
+    }
+
+    /// Whether it brings its entity into being, under an id that is most likely new.
+    fn creates(&self) -> bool;
 
     /// Nobody outside waits for it: if its entity is slow, others may go first.
     fn can_wait(&self) -> bool;

@@ -92,8 +92,12 @@ impl<T: Stored> PendingCommand for EntityCommand<T> {
         EntityId { kind: T::KIND, id: self.id }
     }
 
-    fn key(&self) -> Option<&[u8]> {
-        self.extras.dedup.first().map(|dedup| dedup.key.as_slice())
+    fn keys(&self) -> Vec<&[u8]> {
+        self.extras.dedup.first().map(|dedup| dedup.key.as_slice()).into_iter().collect()
+    }
+
+    fn creates(&self) -> bool {
+        false
     }
 
     fn can_wait(&self) -> bool {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use ordo_model::job::{Command, Decided, Event, Job, Refusal, Run, ShardPosition, SkipReason, SlottedCommand, decide};
 use ordo_model::schedule::Gap;
 use ordo_model::{EntityId, JobId, Kind, Moment, RunId, Timestamp};
-use ordo_store::{Dedup, EventActor, RowWrite, Trim};
+use ordo_store::{Dedup, EventActor, Quota, QuotaLimit, RowWrite, Trim, View};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::change::{Change, SlotLocation, StartedAttempt};
+use super::change::{Change, SharedLimit, SlotLocation, StartedAttempt};
 use super::command::{Announcements, Lost, PendingCommand, Submission, SubmitError};
 use super::encoding::codec;
 use super::planner::EntityWork;
@@ -24,7 +24,8 @@ pub struct Request {
     pub slotted: SlottedCommand,
     /// Where the order's slot was reserved.
     pub location: Option<SlotLocation>,
-    pub claim: Option<Claim>,
+    /// Keys that no other command may have claimed.
+    pub claims: Vec<Claim>,
     pub extra: Extra,
     /// Who gave the command; Ordo itself, unless somebody else is named.
     pub actor: EventActor,
@@ -36,7 +37,7 @@ impl Request {
             job_id,
             slotted: SlottedCommand { command, reservation: None },
             location: None,
-            claim: None,
+            claims: Vec::new(),
             extra: Extra::Nothing,
             actor: EventActor::Ordo,
         }
@@ -129,9 +130,11 @@ struct PendingJobCommand {
     location: Option<SlotLocation>,
     /// The run that it starts.
     start: Option<RunId>,
-    claim: Option<Claim>,
+    claims: Vec<Claim>,
     extra: Extra,
     actor: EventActor,
+    /// What it takes a share of.
+    quota_keys: Vec<Vec<u8>>,
     is_report: bool,
     can_wait: bool,
     answer: Option<JobReply>,
@@ -140,7 +143,7 @@ struct PendingJobCommand {
 
 impl PendingJobCommand {
     fn new(request: Request, reply: Option<oneshot::Sender<JobReply>>) -> PendingJobCommand {
-        let Request { job_id, slotted, location, claim, extra, actor } = request;
+        let Request { job_id, slotted, location, claims, extra, actor } = request;
         let start = match slotted.command {
             Command::Start { run_id } | Command::Broadcast { run_id, .. } => Some(run_id),
             _ => None,
@@ -155,9 +158,10 @@ impl PendingJobCommand {
             kept,
             location,
             start,
-            claim,
+            claims,
             extra,
             actor,
+            quota_keys: Vec::new(),
             is_report,
             can_wait,
             answer,
@@ -166,10 +170,10 @@ impl PendingJobCommand {
     }
 
     /// What is decided anew if others were faster: reports; commands with a key, which meet their like in one round;
-    /// and, where other nodes write too, everybody's: losing to one of them is no reason to refuse.
-    fn keep(&mut self, command: &Command, is_shared: bool) {
+    /// and, where others may be the reason, everybody's: losing to them is no reason to refuse.
+    fn keep(&mut self, command: &Command, may_lose: bool) {
         let plain = self.location.is_none() && matches!(self.extra, Extra::Nothing);
-        if self.is_report || (plain && (is_shared || self.claim.is_some())) {
+        if self.is_report || (plain && (may_lose || !self.claims.is_empty())) {
             self.kept = Some(command.clone());
         }
     }
@@ -202,8 +206,11 @@ impl PendingJobCommand {
             Err(refusal) => return refused(work, refusal),
         };
         note(work.change(), &decided, location);
-        work.claim(self.claim.iter().map(|claim| claim.fulfilled(&decided.events, now)));
+        work.claim(self.claims.iter().map(|claim| claim.fulfilled(&decided.events, now)));
         let Decided { job, events, runs } = decided;
+        let quotas = quotas(&job, &events, now);
+        self.quota_keys = quotas.iter().map(|quota| quota.key.clone()).collect();
+        work.reserve(quotas);
         let job = Arc::new(job);
         work.advance(job.clone(), events.iter().map(|event| codec::encode_event(event, now)), &self.actor);
         let runs: Arc<[Run]> = runs.into();
@@ -217,8 +224,16 @@ impl PendingCommand for PendingJobCommand {
         self.job_id.into()
     }
 
-    fn key(&self) -> Option<&[u8]> {
-        self.claim.as_ref().map(|claim| claim.key.as_slice())
+    fn keys(&self) -> Vec<&[u8]> {
+        self.claims.iter().map(|claim| claim.key.as_slice()).collect()
+    }
+
+    fn quota_keys(&self) -> &[Vec<u8>] {
+        &self.quota_keys
+    }
+
+    fn creates(&self) -> bool {
+        matches!(self.slotted, Some(SlottedCommand { command: Command::Schedule { .. }, .. }))
     }
 
     fn can_wait(&self) -> bool {
@@ -231,9 +246,12 @@ impl PendingCommand for PendingJobCommand {
             (None, Some(command)) => SlottedCommand { command, reservation: None },
             (None, None) => return true,
         };
-        self.keep(&slotted.command, is_shared);
+        // A start in the same round may find what it needs used up: that is no reason to refuse what came with it.
+        let may_be_refused = |job: &Arc<Job>| job.definition.needs_dispatch();
+        let is_limited = work.state().and_then(|state| state::job(state).ok()).as_ref().is_some_and(may_be_refused);
+        self.keep(&slotted.command, is_shared || is_limited);
         work.change().answered.extend(self.start);
-        if self.key().is_some_and(|key| work.claims(key)) {
+        if self.claims.iter().any(|claim| work.claims(&claim.key)) {
             self.slotted = Some(slotted);
             return false;
         }
@@ -263,14 +281,14 @@ impl PendingCommand for PendingJobCommand {
     }
 
     fn tries_again(&self, lost: &Lost, tries: u32) -> bool {
-        let most = if self.is_report || self.claim.is_some() { SHARED_ROUND_MAX } else { CONTENTION_MAX };
+        let most = if self.is_report || !self.claims.is_empty() { SHARED_ROUND_MAX } else { CONTENTION_MAX };
         // What a trim forgets was read with the state it was decided on: the next pass looks again.
         let stands_alone = matches!(self.extra, Extra::Nothing);
         let is_kept = stands_alone && (self.kept.is_some() || self.slotted.is_some());
         match lost {
             Lost::Contended => is_kept && tries < most,
             Lost::Store(_) => is_kept && self.is_report,
-            Lost::Duplicate(_) | Lost::Stopped => false,
+            Lost::Duplicate(_) | Lost::Exhausted | Lost::Stopped => false,
         }
     }
 
@@ -292,6 +310,26 @@ impl PendingCommand for PendingJobCommand {
             drop(reply.send(answer));
         }
     }
+}
+
+/// What the attempts that these events begin take a share of.
+fn quotas(job: &Job, events: &[Event], now: Timestamp) -> Vec<Quota> {
+    let mut quotas = Vec::new();
+    for event in events {
+        let Event::JobStarted { run_id, concurrency_key, .. } = event else { continue };
+        if let Some((key, limit)) = concurrency_key.as_ref().zip(job.definition.concurrency_key.as_ref()) {
+            let limit = QuotaLimit::Rows { view: View::Index, max: limit.max };
+            quotas.push(Quota { key: SharedLimit::Concurrency(key.clone()).bytes(), limit });
+        }
+        let rate = job.definition.rate_limit.as_ref();
+        if let Some((limit, run)) = rate.zip(job.active_run(*run_id))
+            && let Some(key) = job.rate_key_of(run)
+        {
+            let limit = QuotaLimit::Rate { at: now, per: limit.per, max: limit.limit };
+            quotas.push(Quota { key: SharedLimit::Rate(key).bytes(), limit });
+        }
+    }
+    quotas
 }
 
 /// What a policy lets pass without a run is at least said.

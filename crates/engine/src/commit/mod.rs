@@ -14,3 +14,4 @@ pub(crate) mod kinds;
 mod planner;
 pub mod rounds;
 pub(crate) mod state;
+mod unique;

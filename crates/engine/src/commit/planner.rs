@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use ordo_model::job::Run;
 use ordo_model::{EntityId, Millis, Moment, Timestamp};
-use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, EventActor, Item, NewEvent, RowWrite, Trim};
+use ordo_store::{Alarm, Batch, Chunk, Dedup, Disposition, EventActor, Item, NewEvent, Quota, RowWrite, Trim};
 use uuid::Uuid;
 
-use super::change::Change;
+use super::change::{Change, SharedLimit};
 use super::command::Submission;
+use super::encoding::audit;
+use super::encoding::keys;
 use super::state::{EntityState, SharedState};
 
 /// What is known of each entity, in the order of their ids.
@@ -54,7 +56,9 @@ pub(crate) fn plan(
             works.binary_search_by_key(&entity, |work| work.entity).expect("every entity of the round has a state");
         plan.decided.push(submission.command.decide(&mut works[at], moment, is_shared));
     }
-    for work in works {
+    // What gives shares back goes before what takes some: both are often in one round.
+    let (takers, others): (Vec<_>, Vec<_>) = works.into_iter().partition(|work| !work.quotas.is_empty());
+    for work in others.into_iter().chain(takers) {
         let entity = work.entity;
         plan.states.push((entity, work.now.clone().filter(|_| !work.is_gone())));
         let PlannedChange { item, change, chunks } = work.finish(moment.now, has_tables, flush_delay);
@@ -77,6 +81,7 @@ pub(crate) struct EntityWork {
     /// The runs of a job that the commands touched, by command.
     runs: Vec<Arc<[Run]>>,
     dedup: Vec<Dedup>,
+    quotas: Vec<Quota>,
     chunks: Vec<Chunk>,
     /// Rows that retention takes away.
     rows: Vec<RowWrite>,
@@ -103,6 +108,7 @@ impl EntityWork {
             events: Vec::new(),
             runs: Vec::new(),
             dedup: Vec::new(),
+            quotas: Vec::new(),
             chunks: Vec::new(),
             rows: Vec::new(),
             trim: None,
@@ -141,8 +147,14 @@ impl EntityWork {
         actor: &EventActor,
     ) {
         self.owners.extend(state.chunk_owners());
+        let before = self.before.as_ref().map_or(0, |before| before.version());
+        self.events.reserve(events.size_hint().0);
+        for event in events {
+            let version = before + self.events.len() as u64 + 1;
+            self.rows.extend(audit::row(self.entity, version, (&event.kind, event.at), actor, state.as_ref()));
+            self.events.push(NewEvent { actor: actor.clone(), ..event });
+        }
         self.now = Some(state);
-        self.events.extend(events.map(|event| NewEvent { actor: actor.clone(), ..event }));
     }
 
     pub(crate) fn touch(&mut self, runs: Arc<[Run]>) {
@@ -163,6 +175,10 @@ impl EntityWork {
 
     pub(crate) fn claim(&mut self, keys: impl Iterator<Item = Dedup>) {
         self.dedup.extend(keys);
+    }
+
+    pub(crate) fn reserve(&mut self, quotas: Vec<Quota>) {
+        self.quotas.extend(quotas);
     }
 
     pub(crate) fn attach(&mut self, chunks: impl Iterator<Item = Chunk>) {
@@ -192,7 +208,13 @@ impl EntityWork {
         }
         let has_item = !self.events.is_empty() || self.is_purged;
         let alarm = state.alarm(flush_delay).filter(|_| !is_gone);
-        PlannedChange { item: has_item.then(|| self.item(&state, is_gone, has_tables, alarm, now)), change, chunks }
+        let item = has_item.then(|| self.item(&state, is_gone, has_tables, alarm, now));
+        let freed = item.iter().flat_map(|item| &item.freed).filter_map(|key| SharedLimit::read(key));
+        change.freed.extend(freed.filter_map(|limit| match limit {
+            SharedLimit::Concurrency(key) => Some(key),
+            SharedLimit::Rate(_) => None,
+        }));
+        PlannedChange { item, change, chunks }
     }
 
     fn item(
@@ -219,6 +241,7 @@ impl EntityWork {
             }
         };
         self.forget.extend(owners.into_iter().filter(|owner| !named.contains(owner)));
+        let freed = keys::keys_freed(&self.rows).collect();
         Item {
             entity: self.entity,
             expected,
@@ -226,6 +249,8 @@ impl EntityWork {
             disposition,
             rows: self.rows,
             dedup: self.dedup,
+            quotas: self.quotas,
+            freed,
             trim: self.trim,
             forget_chunks: self.forget,
         }

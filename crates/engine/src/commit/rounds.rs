@@ -15,7 +15,7 @@ use ordo_store::{Batch, Chunk, CommitOutcome, Fault, Snapshot, Store};
 use tokio::sync::oneshot;
 
 use super::cache::Cache;
-use super::change::Change;
+use super::change::{Change, SharedLimit};
 use super::command::{Announcements, Lost, Submission};
 use super::deferred::Deferred;
 use super::job_command::Request;
@@ -208,11 +208,26 @@ impl Rounds {
         }
         self.open += 1;
         let known: States = entities_of(&submissions).map(|entity| (entity, self.cache.get(entity))).collect();
-        let missing = known.iter().filter(|(_, state)| state.is_none()).map(|(entity, _)| *entity).collect();
+        let missing = self.missing(&known, &submissions);
         let lost_before = submissions.iter().filter(|submission| submission.tries > 0);
-        let keys = lost_before.filter_map(|submission| submission.command.key().map(<[u8]>::to_vec)).collect();
+        let keys = lost_before.flat_map(|submission| submission.command.keys()).map(<[u8]>::to_vec).collect();
         let (chunks, chunk_replies) = (std::mem::take(&mut self.chunks), std::mem::take(&mut self.chunk_replies));
         Some(Gathered { submissions, chunks, chunk_replies, known, missing, keys, has_deferred })
+    }
+
+    /// The entities whose snapshots are wanted. Where a round trip lies between us and the store, none is made for what is
+    /// only now brought into being: if it is there after all, the guard of the commit says so, and the next try reads it.
+    fn missing(&self, known: &States, submissions: &[Submission]) -> Vec<EntityId> {
+        let unknown = known.iter().filter(|(_, state)| state.is_none()).map(|(entity, _)| *entity);
+        if !self.is_shared {
+            return unknown.collect();
+        }
+        let mut firsts: BTreeMap<EntityId, &Submission> = BTreeMap::new();
+        for submission in submissions {
+            firsts.entry(submission.command.entity()).or_insert(submission);
+        }
+        let is_new = |first: &&Submission| first.tries == 0 && first.command.creates();
+        unknown.filter(|entity| !firsts.get(entity).is_some_and(is_new)).collect()
     }
 
     /// Too little waits for a commit of its own while the writer is busy.
@@ -264,7 +279,8 @@ impl Rounds {
         if taken.is_empty() {
             return;
         }
-        let value = |submission: &Submission| submission.command.key().and_then(|key| taken.get(key)).cloned();
+        let value =
+            |submission: &Submission| submission.command.keys().into_iter().find_map(|key| taken.get(key)).cloned();
         for duplicate in submissions.extract_if(.., |submission| submission.tries > 0 && value(submission).is_some()) {
             let lost = value(&duplicate).map(Lost::Duplicate);
             duplicate.command.settle(lost, &mut Announcements { metrics: &self.metrics, hints: &mut Vec::new() });
@@ -327,7 +343,9 @@ impl Rounds {
             match outcome {
                 CommitOutcome::Committed { .. } => {}
                 CommitOutcome::Conflict { .. } if ordo_model::is_planted!(ConflictIgnored) => {}
-                CommitOutcome::Conflict { .. } | CommitOutcome::Duplicate { .. } => drop(lost.insert(entity, outcome)),
+                CommitOutcome::Conflict { .. } | CommitOutcome::Duplicate { .. } | CommitOutcome::Exhausted { .. } => {
+                    drop(lost.insert(entity, outcome));
+                }
             }
         }
         lost.keys().for_each(|entity| self.lose(*entity));
@@ -336,17 +354,25 @@ impl Rounds {
         for (submission, is_decided) in submissions.into_iter().zip(plan.decided) {
             let loss = match lost.get(&submission.command.entity()) {
                 None => (!is_decided).then_some(Lost::Contended),
-                Some(CommitOutcome::Duplicate { key, value }) if submission.command.key() == Some(key) => {
+                Some(CommitOutcome::Duplicate { key, value })
+                    if submission.command.keys().contains(&key.as_slice()) =>
+                {
                     Some(Lost::Duplicate(value.clone()))
+                }
+                Some(CommitOutcome::Exhausted { key, .. }) if submission.command.quota_keys().contains(key) => {
+                    Some(Lost::Exhausted)
                 }
                 Some(_) => Some(Lost::Contended),
             };
             again.extend(self.settle_one(submission, loss, &mut settled));
         }
         self.repeat(again);
-        settled.changes.extend(plan.changes.into_iter().map(|change| match lost.contains_key(&change.entity) {
-            true => undone(change),
-            false => change,
+        settled.changes.extend(plan.changes.into_iter().map(|change| match lost.get(&change.entity) {
+            Some(CommitOutcome::Exhausted { key, until }) => {
+                Change { exhausted: SharedLimit::read(key).map(|limit| (limit, *until)), ..undone(change) }
+            }
+            Some(_) => undone(change),
+            None => change,
         }));
         settled
     }

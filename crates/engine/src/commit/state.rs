@@ -58,6 +58,8 @@ pub(crate) trait EntityState: Any + Send + Sync {
     /// What the engine must know of it after a commit.
     fn describe(&self, has_events: bool, flush_delay: Millis, change: &mut Change);
     fn encode(&self) -> Vec<u8>;
+    /// What it is called in the audit, if the event is a change that somebody made.
+    fn audited_as(&self, event: &str) -> Option<&str>;
     /// The checkpoint that is due if the stream was at version `from` before.
     fn checkpoint(&self, from: Version, now: Timestamp) -> Option<Trim>;
     /// Whether a snapshot says the same.
@@ -115,6 +117,18 @@ impl EntityState for Job {
 
     fn encode(&self) -> Vec<u8> {
         codec::encode_job(self)
+    }
+
+    /// A one-off is a run that somebody asked for rather than a definition: only what happens to it later is a change.
+    fn audited_as(&self, event: &str) -> Option<&str> {
+        let is_change = match event {
+            "JobScheduled" => !self.definition.trigger.is_one_off(),
+            "JobUpdated" | "JobPaused" | "JobResumed" | "JobCancelled" | "RunCancelRequested" | "BackfillRequested" => {
+                true
+            }
+            _ => false,
+        };
+        is_change.then_some(&self.definition.label)
     }
 
     fn checkpoint(&self, _from: Version, _now: Timestamp) -> Option<Trim> {
@@ -176,6 +190,10 @@ impl<T: Stored> EntityState for Versioned<T> {
 
     fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(&self.value).expect("an entity is plain data")
+    }
+
+    fn audited_as(&self, event: &str) -> Option<&str> {
+        self.value.audited_as(event)
     }
 
     fn checkpoint(&self, from: Version, now: Timestamp) -> Option<Trim> {

@@ -66,7 +66,7 @@ impl Dispatcher {
                 return Ok(None);
             }
             KeyVerdict::Until(key, at) => {
-                self.parking.wake_at(&key, at);
+                self.parking.wake_at(Blocker::Rate(key.clone()), at);
                 self.park(Blocker::Rate(key), waiting);
                 return Ok(None);
             }
@@ -106,6 +106,12 @@ impl Dispatcher {
                 drop(candidates);
                 let may_choose = has_others && requirements.terms.routing.may_choose();
                 Ok(Some(self.start_at(executor, &waiting, if may_choose { OFFER } else { LEASE }, now)))
+            }
+            Choice::All if self.is_member && !self.called.contains(&waiting.run_id) => {
+                drop(candidates);
+                self.wants_roll_call = true;
+                self.park(Blocker::RollCall, waiting);
+                Ok(None)
             }
             Choice::All => {
                 let executors = candidates.iter().map(|one| incarnation(one)).collect();
@@ -176,11 +182,12 @@ impl Dispatcher {
                 (self.me.clone(), SlotLocation::Local(pool))
             }
         };
-        let reservation = SlotReservation { draw: self.draws.next(), ..reservation };
+        let reservation = SlotReservation { draw: self.draws.next(), is_keyless: self.is_keyless, ..reservation };
         let terms = &waiting.requirements.terms;
         self.keys.take(terms, now);
         let key = terms.concurrency.as_ref().map(|limit| limit.key.clone());
-        self.starting.insert(waiting.run_id, Starting { key, patience });
+        let rate = terms.rate.as_ref().map(|rate| rate.key.clone());
+        self.starting.insert(waiting.run_id, Starting { key, rate, patience });
         RunStart {
             job_id: waiting.job_id,
             command: Command::Start { run_id: waiting.run_id },
@@ -190,7 +197,7 @@ impl Dispatcher {
 
     fn start_at_all(&mut self, executors: Vec<Incarnation>, waiting: &WaitingRun) -> RunStart {
         self.choices += 1;
-        self.starting.insert(waiting.run_id, Starting { key: None, patience: LEASE });
+        self.starting.insert(waiting.run_id, Starting { key: None, rate: None, patience: LEASE });
         let command = Command::Broadcast { run_id: waiting.run_id, executors };
         RunStart { job_id: waiting.job_id, command, reservation: None }
     }

@@ -19,10 +19,13 @@ use super::requirements::QueueName;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
 use crate::cluster::ElsewhereExecutor;
-use crate::commit::change::{SlotLocation, StartedAttempt, WaitingRun};
+use crate::commit::change::{SharedLimit, SlotLocation, StartedAttempt, WaitingRun};
+use crate::time::partitions::PartitionSet;
 
 /// How many waiting runs of one tool of another group are held in memory.
 const REMOTE_QUEUE: usize = 2_000;
+/// A concurrency key that others hold is asked for again after so long, if no hint says sooner that it may be free.
+const ASKED_AGAIN_AFTER: Millis = Millis::from_secs(1);
 /// How many waiting runs are read at a time.
 const FIND_PAGE: usize = 1_000;
 
@@ -57,6 +60,8 @@ pub(super) struct HeldSlot {
 #[derive(Debug)]
 pub(super) struct Starting {
     pub(super) key: Option<String>,
+    /// The key of the rate that it counts for.
+    pub(super) rate: Option<String>,
     /// How long a remote executor has to take the attempt.
     pub(super) patience: Millis,
 }
@@ -84,6 +89,14 @@ pub struct Dispatcher {
     /// How often this process itself was chosen.
     pub(super) chosen_here: (u64, u64),
     reading: Option<QueueName>,
+    /// One of several nodes: what it knows of the executors of others may be old.
+    pub(super) is_member: bool,
+    /// Nodes of an earlier version are there: see [`SlotReservation::is_keyless`].
+    pub(crate) is_keyless: bool,
+    /// It is to be found out who is there.
+    pub(crate) wants_roll_call: bool,
+    /// Broadcasts that came before the last roll call: it counts for them.
+    pub(super) called: HashSet<RunId>,
     /// Others are to take the work for now.
     pub(super) resting: bool,
     pub(super) stopped: bool,
@@ -109,11 +122,33 @@ impl Dispatcher {
             choices: 0,
             chosen_here: (0, 0),
             reading: None,
+            is_member: false,
+            is_keyless: false,
+            wants_roll_call: false,
+            called: HashSet::new(),
             resting: false,
             stopped: false,
         };
         dispatcher.sync_lines();
         dispatcher
+    }
+
+    /// It is one of several. What it starts counts for all of them from the first start on, unless one of them holds no keys.
+    pub fn share(&mut self, is_keyless: bool) {
+        (self.is_member, self.is_keyless) = (true, is_keyless);
+    }
+
+    /// Whether it is to be found out who is there.
+    pub fn takes_roll_call(&mut self) -> bool {
+        std::mem::take(&mut self.wants_roll_call)
+    }
+
+    /// Who is there was read after the broadcasts came that wait for it.
+    pub fn roll_called(&mut self, elsewhere: Vec<ElsewhereExecutor>) {
+        self.are_elsewhere(elsewhere);
+        let freed = self.parking.free(&Blocker::RollCall);
+        self.called = freed.runs.iter().map(|waiting| waiting.run_id).collect();
+        self.unpark(freed);
     }
 
     pub fn stop(&mut self) {
@@ -243,7 +278,9 @@ impl Dispatcher {
     /// A `Start` or `Broadcast` command was answered, one way or the other.
     pub fn answered(&mut self, run: RunId) {
         self.known.remove(&run);
+        self.called.remove(&run);
         if let Some(starting) = self.starting.remove(&run) {
+            starting.rate.iter().for_each(|key| self.keys.did_not_start(key));
             self.release_key(starting.key);
         }
     }
@@ -253,6 +290,32 @@ impl Dispatcher {
             self.keys.release(&key);
             let freed = self.parking.free(&Blocker::Key(key));
             self.unpark(freed);
+        }
+    }
+
+    /// The store refused a start: what it needs a share of is used up, by others too.
+    pub(crate) fn exhausted(&mut self, limit: SharedLimit, until: Option<Timestamp>, now: Timestamp) {
+        let until = until.unwrap_or_else(|| now.plus(ASKED_AGAIN_AFTER));
+        let blocker = match &limit {
+            SharedLimit::Concurrency(key) => Blocker::Key(key.clone()),
+            SharedLimit::Rate(key) => Blocker::Rate(key.clone()),
+        };
+        self.keys.exhausted(limit, until);
+        self.parking.wake_at(blocker, until);
+    }
+
+    /// An attempt that held the key ended, here or on another executor.
+    pub(crate) fn freed(&mut self, key: &str) {
+        if self.keys.may_be_free(key) {
+            let freed = self.parking.free(&Blocker::Key(key.to_owned()));
+            self.unpark(freed);
+        }
+    }
+
+    /// Other nodes wrote there: they may have ended what held a key.
+    pub(crate) fn may_be_free(&mut self, partitions: &PartitionSet) {
+        for key in self.keys.exhausted_in(partitions) {
+            self.freed(&key);
         }
     }
 
@@ -409,7 +472,7 @@ impl Dispatcher {
             KeyVerdict::Free => return None,
             KeyVerdict::Busy(key) => Blocker::Key(key),
             KeyVerdict::Until(key, at) => {
-                self.parking.wake_at(&key, at);
+                self.parking.wake_at(Blocker::Rate(key.clone()), at);
                 Blocker::Rate(key)
             }
         };
@@ -437,9 +500,9 @@ impl Dispatcher {
     /// What time alone brings: rates give way.
     pub fn time_passed(&mut self, now: Timestamp) {
         self.pools.values_mut().for_each(|pool| pool.time_passed(now));
-        let freed = self.parking.free_rates(now);
+        let freed = self.parking.free_due(now);
         self.unpark(freed);
-        self.keys.forget_before(now.minus(RATE_PER_MAX));
+        self.keys.forget_before(now.minus(RATE_PER_MAX), now);
     }
 
     /// Whether the store should be asked for waiting runs that are not in memory.

@@ -1,18 +1,24 @@
 //! The limits that runs of many jobs share: how many of one key at once, how many in a time.
 //!
-//! Invariant: counts what this node assignment. After a restart the attempts that still run elsewhere are counted again;
-//! starts of the time before are forgotten.
+//! Invariant: a guess that spares commits. What this node started is counted here, and what the store refused is remembered for
+//! a while; whether a run may begin is judged by the commit that begins it, against what all nodes have started.
 
 use std::collections::{HashMap, VecDeque};
 
 use ordo_model::Timestamp;
+use ordo_store::Partition;
 
 use super::requirements::{Rate, RunTerms};
+use crate::commit::change::SharedLimit;
+use crate::time::partitions::PartitionSet;
 
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     busy: HashMap<String, u32>,
     starts: HashMap<String, VecDeque<Timestamp>>,
+    /// Keys that the store said are used up, and until when that is believed.
+    full: HashMap<String, Timestamp>,
+    closed: HashMap<String, Timestamp>,
 }
 
 /// Whether a run may begin as far as its keys go.
@@ -28,7 +34,8 @@ pub(super) enum KeyVerdict {
 impl Keys {
     pub(super) fn judge(&mut self, terms: &RunTerms, now: Timestamp) -> KeyVerdict {
         if let Some(limit) = &terms.concurrency
-            && self.busy.get(&limit.key).is_some_and(|busy| *busy >= limit.max)
+            && (self.busy.get(&limit.key).is_some_and(|busy| *busy >= limit.max)
+                || self.full.get(&limit.key).is_some_and(|until| *until > now))
         {
             return KeyVerdict::Busy(limit.key.clone());
         }
@@ -40,6 +47,9 @@ impl Keys {
 
     /// When one more may begin, if not now.
     fn next_start(&mut self, rate: &Rate, now: Timestamp) -> Option<Timestamp> {
+        if let Some(until) = self.closed.get(&rate.key).filter(|until| **until > now && **until <= now.plus(rate.per)) {
+            return Some(*until);
+        }
         let starts = self.starts.get_mut(&rate.key)?;
         // What lies in the future was noted before the clock was set back.
         starts.retain(|at| at.plus(rate.per) > now && *at <= now);
@@ -56,6 +66,32 @@ impl Keys {
         }
     }
 
+    /// A start was refused.
+    pub(super) fn did_not_start(&mut self, rate: &str) {
+        if let Some(starts) = self.starts.get_mut(rate) {
+            starts.pop_back();
+        }
+    }
+
+    pub(super) fn exhausted(&mut self, limit: SharedLimit, until: Timestamp) {
+        match limit {
+            SharedLimit::Concurrency(key) => self.full.insert(key, until),
+            SharedLimit::Rate(key) => self.closed.insert(key, until),
+        };
+    }
+
+    /// Whether the key was taken for used up.
+    pub(super) fn may_be_free(&mut self, key: &str) -> bool {
+        self.full.remove(key).is_some()
+    }
+
+    /// Keys that are taken for used up and that the store counts in one of these partitions.
+    pub(super) fn exhausted_in(&self, partitions: &PartitionSet) -> Vec<String> {
+        let is_in =
+            |key: &&String| partitions.contains(Partition::of_key(&SharedLimit::Concurrency((*key).clone()).bytes()));
+        if partitions.is_empty() { Vec::new() } else { self.full.keys().filter(is_in).cloned().collect() }
+    }
+
     pub(super) fn hold(&mut self, key: String) {
         *self.busy.entry(key).or_default() += 1;
     }
@@ -69,8 +105,10 @@ impl Keys {
         }
     }
 
-    /// Forgets windows in which nothing began for so long that no limit can reach back to it.
-    pub(super) fn forget_before(&mut self, oldest: Timestamp) {
+    /// Forgets windows in which nothing began for so long that no limit can reach back to it, and what is believed no more.
+    pub(super) fn forget_before(&mut self, oldest: Timestamp, now: Timestamp) {
+        self.full.retain(|_, until| *until > now);
+        self.closed.retain(|_, until| *until > now);
         self.starts.retain(|_, starts| starts.back().is_some_and(|last| *last > oldest));
     }
 }

@@ -19,6 +19,8 @@ pub(super) enum Blocker {
     Executor(Uuid),
     Key(String),
     Rate(String),
+    /// A broadcast waits until it is known who is there.
+    RollCall,
 }
 
 #[derive(Debug, Default)]
@@ -31,8 +33,8 @@ struct Lot {
 #[derive(Debug, Default)]
 pub(super) struct Parking {
     lots: BTreeMap<Blocker, Lot>,
-    /// When the rates give way.
-    wakes: BTreeMap<Timestamp, BTreeSet<String>>,
+    /// When blockers give way by themselves.
+    wakes: BTreeMap<Timestamp, BTreeSet<Blocker>>,
 }
 
 /// What comes out when a blocker gives way.
@@ -64,8 +66,8 @@ impl Parking {
         self.lots.entry(blocker).or_default().overflowed.insert(queue.clone());
     }
 
-    pub(super) fn wake_at(&mut self, key: &str, at: Timestamp) {
-        self.wakes.entry(at).or_default().insert(key.to_owned());
+    pub(super) fn wake_at(&mut self, blocker: Blocker, at: Timestamp) {
+        self.wakes.entry(at).or_default().insert(blocker);
     }
 
     pub(super) fn next_wake(&self) -> Option<Timestamp> {
@@ -76,12 +78,12 @@ impl Parking {
         self.lots.remove(blocker).map_or_else(Freed::default, Lot::into_freed)
     }
 
-    /// The rates whose time has come.
-    pub(super) fn free_rates(&mut self, now: Timestamp) -> Freed {
+    /// What waits for blockers whose time has come.
+    pub(super) fn free_due(&mut self, now: Timestamp) -> Freed {
         let mut freed = Freed::default();
         while let Some(first) = self.wakes.first_entry().filter(|first| *first.key() <= now) {
-            for key in first.remove() {
-                freed.extend(self.free(&Blocker::Rate(key)));
+            for blocker in first.remove() {
+                freed.extend(self.free(&blocker));
             }
         }
         freed

@@ -69,7 +69,14 @@ impl RemoteSlots {
 
     pub(super) fn reservation(&self) -> SlotReservation {
         let tools = Some(self.tools.clone());
-        SlotReservation { executor: self.incarnation(), group: self.group.clone(), tools, draw: 0, has_others: false }
+        SlotReservation {
+            executor: self.incarnation(),
+            group: self.group.clone(),
+            tools,
+            draw: 0,
+            has_others: false,
+            is_keyless: false,
+        }
     }
 
     pub(super) fn candidate(&self) -> Candidate<'_> {

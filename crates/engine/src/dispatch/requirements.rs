@@ -55,21 +55,13 @@ impl Requirements {
     pub fn of(job: &Job, run: &ActiveRun) -> Requirements {
         let definition = &job.definition;
         let queue = QueueName { group: definition.group.clone(), pool: job.pool(), tool: definition.tool_name.clone() };
-        let input = run.tool_input.as_ref().unwrap_or(&definition.tool_input);
-        // What goes to all is limited where it is executed: share by share.
-        let whole = definition.routing == Routing::ShardingBroadcast && run.shard.is_none();
-        let concurrency = definition.concurrency_key.as_ref().filter(|_| !whole);
-        let rate = definition.rate_limit.as_ref().filter(|_| !whole);
+        let concurrency = definition.concurrency_key.as_ref().zip(job.concurrency_key_of(run));
+        let rate = definition.rate_limit.as_ref().zip(job.rate_key_of(run));
         let terms = RunTerms {
             routing: if run.shard.is_some() { Routing::Round } else { definition.routing },
             meant_for: run.shard.map(|shard| shard.executor),
-            concurrency: concurrency
-                .map(|limit| ConcurrencyLimit { key: limit.key.of(&definition.label, input), max: limit.max }),
-            rate: rate.map(|rate| Rate {
-                key: rate.key.of(&definition.label, input),
-                limit: rate.limit,
-                per: rate.per,
-            }),
+            concurrency: concurrency.map(|(limit, key)| ConcurrencyLimit { key, max: limit.max }),
+            rate: rate.map(|(rate, key)| Rate { key, limit: rate.limit, per: rate.per }),
         };
         Requirements { queue, terms }
     }

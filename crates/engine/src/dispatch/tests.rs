@@ -14,7 +14,8 @@ use super::choosing::RunStart;
 use super::requirements::{ConcurrencyLimit, QueueName, Rate, Requirements, RunTerms};
 use super::{Dispatcher, Draws, PoolSize, PoolSizes, Restored};
 use crate::cluster::ElsewhereExecutor;
-use crate::commit::change::{SlotLocation, StartedAttempt, WaitingRun};
+use crate::commit::change::{SharedLimit, SlotLocation, StartedAttempt, WaitingRun};
+use crate::time::partitions::PartitionSet;
 
 const GROUP: &str = "default";
 
@@ -37,7 +38,8 @@ fn queue(group: &str, pool: Pool, tool: &str) -> QueueName {
 fn dispatcher(slots: usize, queue: usize) -> Dispatcher {
     let size = PoolSize { slots, queue };
     let tools = Some(Arc::new(BTreeSet::from(["noop".to_owned()])));
-    let reservation = SlotReservation { executor: me(), group: GROUP.into(), tools, draw: 0, has_others: false };
+    let reservation =
+        SlotReservation { executor: me(), group: GROUP.into(), tools, draw: 0, has_others: false, is_keyless: false };
     let mut dispatcher = Dispatcher::new(reservation, Draws::of_seed(1), PoolSizes { fast: size, slow: size });
     answer_all(&mut dispatcher);
     dispatcher
@@ -465,6 +467,26 @@ fn a_broadcast_names_the_executors_of_other_nodes_too_and_each_node_begins_its_o
 }
 
 #[test]
+fn on_one_of_several_nodes_a_broadcast_waits_until_it_is_known_who_is_there() {
+    let mut dispatcher = with_executors(&["a"], 2);
+    dispatcher.share(false);
+    dispatcher.add_waiting(far(1, Routing::ShardingBroadcast), now());
+    assert!(dispatcher.take_startable(now()).is_empty());
+    assert!(dispatcher.takes_roll_call() && !dispatcher.takes_roll_call(), "it asks once");
+    dispatcher.are_elsewhere(vec![other("b")]);
+    assert!(dispatcher.take_startable(now()).is_empty(), "that was read before");
+    dispatcher.roll_called(vec![other("b"), other("c")]);
+    let starts = dispatcher.take_startable(now());
+    let [RunStart { command: Command::Broadcast { executors, .. }, .. }] = starts.as_slice() else {
+        panic!("{starts:?}")
+    };
+    assert_eq!(executors.iter().map(|one| one.executor.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+    dispatcher.answered(run(1));
+    dispatcher.add_waiting(far(2, Routing::ShardingBroadcast), now());
+    assert!(dispatcher.take_startable(now()).is_empty() && dispatcher.takes_roll_call(), "each asks anew");
+}
+
+#[test]
 fn what_runs_elsewhere_since_before_a_restart_counts() {
     let mut dispatcher = with_executors(&["a"], 1);
     let restored =
@@ -536,4 +558,60 @@ fn a_rate_lets_so_many_begin_and_the_next_at_its_time() {
     dispatcher.time_passed(at(1_000));
     assert_eq!(carry_out(&mut dispatcher, at(1_000)).len(), 1);
     assert_eq!(dispatcher.next_wake(), None);
+}
+
+/// Starts one run, which the store refuses.
+fn refused(dispatcher: &mut Dispatcher, n: u128, limit: SharedLimit, until: Option<Timestamp>) {
+    let starts = dispatcher.take_startable(now());
+    assert_eq!(starts.iter().map(|start| start.job_id).collect::<Vec<_>>(), [job(n)]);
+    dispatcher.exhausted(limit, until, now());
+    dispatcher.give_back(SlotLocation::Local(Pool::Fast));
+    dispatcher.answered(run(n));
+    dispatcher.add_waiting(limited(n, "k"), now());
+}
+
+#[test]
+fn a_key_that_other_nodes_hold_is_left_alone_until_it_may_be_free() {
+    let held = || SharedLimit::Concurrency("k".into());
+    let freed: [fn(&mut Dispatcher); 4] = [
+        |dispatcher| dispatcher.freed("k"),
+        |dispatcher| dispatcher.may_be_free(&PartitionSet::all()),
+        |dispatcher| dispatcher.time_passed(at(1_000)),
+        |dispatcher| {
+            let key = SharedLimit::Concurrency("k".into()).bytes();
+            dispatcher.may_be_free(&[ordo_store::Partition::of_key(&key)].into_iter().collect());
+        },
+    ];
+    for free in freed {
+        let mut dispatcher = dispatcher(9, 10);
+        dispatcher.add_waiting(limited(1, "k"), now());
+        refused(&mut dispatcher, 1, held(), None);
+        dispatcher.add_waiting(limited(2, "k"), now());
+        assert!(carry_out(&mut dispatcher, now()).is_empty(), "others hold it");
+        assert_eq!(dispatcher.next_wake(), Some(at(1_000)));
+        dispatcher.may_be_free(&PartitionSet::default());
+        assert!(carry_out(&mut dispatcher, now()).is_empty(), "nothing was heard of it");
+        free(&mut dispatcher);
+        assert_eq!(carry_out(&mut dispatcher, at(1_000)).len(), 1, "one of the two");
+    }
+}
+
+#[test]
+fn a_rate_that_other_nodes_used_up_is_left_alone_until_its_time() {
+    let mut dispatcher = dispatcher(9, 10);
+    let rate = Some(Rate { key: "k".into(), limit: 2, per: Millis::from_secs(1) });
+    let rated = |n| {
+        let terms = RunTerms { rate: rate.clone(), ..RunTerms::default() };
+        waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, terms)
+    };
+    dispatcher.add_waiting(rated(1), now());
+    refused(&mut dispatcher, 1, SharedLimit::Rate("k".into()), Some(at(700)));
+    dispatcher.add_waiting(rated(2), now());
+    dispatcher.add_waiting(rated(3), now());
+    dispatcher.time_passed(at(699));
+    assert_eq!(dispatcher.next_wake(), Some(at(700)));
+    let begun = carry_out(&mut dispatcher, at(699));
+    assert_eq!(begun.len(), 1, "the one without a rate");
+    dispatcher.time_passed(at(700));
+    assert_eq!(carry_out(&mut dispatcher, at(700)).len(), 2, "what was refused does not count");
 }

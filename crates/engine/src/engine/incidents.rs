@@ -3,11 +3,15 @@
 //! Invariant: at most one incident of an identifier is being worked on. The id of each follows from the identifier and
 //! its number, so whoever starts the next one meets everybody else who does in one stream.
 
+use std::collections::BTreeSet;
+
 use ordo_model::incident::{
     Incident, IncidentCommand, IncidentEvent, IncidentRefusal, IncidentStatus, Severity, StartIncident,
 };
-use ordo_model::{Actor, EntityId, Kind, Timestamp};
-use ordo_store::{Direction, Fault, Version};
+use ordo_model::job::Run;
+use ordo_model::object::Object;
+use ordo_model::{Actor, EntityId, JobId, Kind, RunId, Timestamp};
+use ordo_store::{Direction, Fault, KeyRange, Row, Version, View};
 use uuid::Uuid;
 
 use crate::commit::command::SubmitError;
@@ -29,6 +33,10 @@ use crate::time::clock::new_id;
 /// How often the next number is tried because the one before ended meanwhile.
 const GENERATIONS_TRIED: u32 = 8;
 const EVENTS_PER_READ: usize = 1_000;
+/// How many of the newest incidents are compared by their titles.
+const SIMILAR_LOOKED_AT: usize = 200;
+/// From here on titles count as alike.
+const SIMILAR_FROM_PERCENT: usize = 50;
 
 pub type IncidentError = SubmitError<IncidentRefusal>;
 
@@ -76,6 +84,8 @@ pub struct Happened {
     pub at: Timestamp,
     pub event: IncidentEvent,
     pub actor: Actor,
+    /// Whether senders are to hear of it: not what follows the end, nor what happens by itself while it is snoozed.
+    pub is_sent: bool,
     /// When it was handed on to the senders; None: not yet, or to nobody.
     pub published_at: Option<Timestamp>,
 }
@@ -128,6 +138,13 @@ impl Queries {
             limit: 1,
         };
         Ok(self.objects::<Incident>(&section).await?.items.pop())
+    }
+
+    /// All incidents of an identifier, newest first.
+    pub async fn incidents_of(&self, identifier: &str, limit: usize) -> Result<Vec<Versioned<Incident>>, Fault> {
+        let prefix = identifier_prefix(identifier);
+        let (index, after, order) = (INCIDENTS_BY_IDENTIFIER, None, Direction::Descending);
+        Ok(self.objects::<Incident>(&IndexRange { index, prefix: &prefix, after, order, limit }).await?.items)
     }
 
     /// Incidents, newest first. One filter has an index, the others are checked on what it names.
@@ -185,38 +202,118 @@ impl Queries {
     /// What happened to an incident, oldest first, without the bookkeeping.
     pub async fn timeline(&self, id: Uuid) -> Result<Vec<Happened>, Fault> {
         let entity = EntityId { kind: Kind::Incident, id };
-        let (mut timeline, mut from): (Vec<Happened>, _) = (Vec::new(), 0);
-        // Of an ended incident nothing is handed on: what follows the end has no such time.
-        let (mut is_ended, mut handed_on, mut silent) = (false, 0, Vec::new());
+        let (mut timeline, mut incident, mut from): (Vec<Happened>, Option<Incident>, _) = (Vec::new(), None, 0);
         loop {
             let (events, _) = self.history(entity, from, EVENTS_PER_READ).await?;
             for stored in &events {
                 from = stored.version + 1;
                 let event: IncidentEvent = decode_event(stored)?;
+                let after = Incident::apply(id, incident.take(), &event, stored.at).map_err(|misplaced| {
+                    Fault::damaged(format!("event {} of {entity}: {misplaced}", stored.version))
+                })?;
+                let is_sent = after.outbox.last_version() == Some(stored.version);
+                incident = Some(after);
                 if let IncidentEvent::Published { through } = event {
-                    let open = timeline.iter_mut().skip(handed_on).take_while(|happened| happened.version <= through);
-                    open.filter(|happened| happened.published_at.is_none())
+                    let open = |happened: &&mut Happened| happened.is_sent && happened.published_at.is_none();
+                    let newest = timeline
+                        .iter_mut()
+                        .rev()
+                        .take_while(|happened| happened.published_at.is_none() || !happened.is_sent);
+                    newest
+                        .filter(|happened| happened.version <= through)
+                        .filter(open)
                         .for_each(|happened| happened.published_at = Some(stored.at));
-                    handed_on = timeline.partition_point(|happened| happened.version <= through);
                 } else if event.by().is_some() {
-                    let was_ended = is_ended;
-                    if let IncidentEvent::StatusUpdated { status, .. } = &event {
-                        is_ended = status.is_ended();
-                    }
                     let (version, at, actor) = (stored.version, stored.at, actor_of(stored)?);
-                    let happened = Happened { version, at, event, actor, published_at: None };
-                    if was_ended && is_ended {
-                        silent.push(happened);
-                    } else {
-                        timeline.push(happened);
-                    }
+                    timeline.push(Happened { version, at, event, actor, is_sent, published_at: None });
                 }
             }
             if events.len() < EVENTS_PER_READ {
-                timeline.append(&mut silent);
-                timeline.sort_by_key(|happened| happened.version);
                 return Ok(timeline);
             }
         }
+    }
+
+    /// The runs of a job that fired in a window, at most `limit`: the newest first, or the oldest first. Two reads.
+    pub async fn runs_between(
+        &self,
+        job: JobId,
+        from: Timestamp,
+        to: Timestamp,
+        limit: usize,
+        newest_first: bool,
+    ) -> Result<Vec<Run>, Fault> {
+        let key = |at: Timestamp| [&job.0.as_bytes()[..], &at.ms().max(0).to_be_bytes()[2..]].concat();
+        let range = KeyRange { from: key(from), to: Some(key(to)) };
+        let order = if newest_first { Direction::Descending } else { Direction::Ascending };
+        let rows = self.store().rows(View::RunsByJob, &range, order, limit).await?;
+        let id = |row: &Row| row.key.last_chunk::<16>().map(|id| RunId(Uuid::from_bytes(*id)));
+        let ids: Vec<RunId> = rows.iter().filter_map(id).collect();
+        Ok(self.runs_by_id(&ids).await?.into_iter().flatten().collect())
+    }
+
+    /// The written part of the postmortem of an incident; empty as long as there is none.
+    pub async fn postmortem(&self, incident: &Versioned<Incident>) -> Result<String, Fault> {
+        let Some(edit) = &incident.postmortem else { return Ok(String::new()) };
+        let (events, _) = self.history(incident.entity(), edit.version, 1).await?;
+        match events.first().filter(|stored| stored.version == edit.version).map(decode_event).transpose()? {
+            Some(IncidentEvent::PostmortemWritten { text, .. }) => Ok(text),
+            Some(_) | None => {
+                Err(Fault::damaged(format!("{} has no text in event {}", incident.entity(), edit.version)))
+            }
+        }
+    }
+
+    /// Incidents that were like this one, the most alike first: those of the same identifier, then those of the newest
+    /// whose titles share most of their words.
+    pub async fn similar(
+        &self,
+        incident: &Versioned<Incident>,
+        limit: usize,
+    ) -> Result<Vec<Versioned<Incident>>, Fault> {
+        let mut found = Vec::new();
+        if let Some(identifier) = &incident.identifier {
+            found = self.incidents_of(identifier, limit + 1).await?;
+            found.retain(|other| other.id != incident.id);
+        }
+        if found.len() < limit {
+            let newest = self.incidents(&IncidentFilter::default(), None, SIMILAR_LOOKED_AT).await?.items;
+            let words = title_words(&incident.title);
+            let others =
+                newest.into_iter().filter(|other| other.id != incident.id && other.identifier != incident.identifier);
+            let mut alike: Vec<(usize, Versioned<Incident>)> = others
+                .map(|other| (likeness_percent(&words, &title_words(&other.title)), other))
+                .filter(|(percent, _)| *percent >= SIMILAR_FROM_PERCENT)
+                .collect();
+            alike.sort_by_key(|(percent, other)| (std::cmp::Reverse(*percent), std::cmp::Reverse(other.created_at)));
+            found.extend(alike.into_iter().map(|(_, other)| other));
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+}
+
+/// The words of a title that say what it is about: no numbers, and nothing as short as "is".
+fn title_words(title: &str) -> BTreeSet<String> {
+    let words = title.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2);
+    words.filter(|word| !word.chars().all(char::is_numeric)).map(str::to_lowercase).collect()
+}
+
+/// How many of all words of both are in both.
+fn likeness_percent(one: &BTreeSet<String>, other: &BTreeSet<String>) -> usize {
+    (one.intersection(other).count() * 100).checked_div(one.union(other).count()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_are_alike_by_their_words_and_not_by_their_numbers() {
+        let alike = |one: &str, other: &str| likeness_percent(&title_words(one), &title_words(other));
+        assert_eq!(alike("Payments are slow", "payments are SLOW again 14"), 75);
+        assert_eq!(alike("nightly failed 3 times in a row", "nightly failed 12 times in a row"), 100);
+        assert_eq!(alike("checkout is down", "the backup is late"), 0);
+        assert_eq!(alike("??", "12"), 0, "nothing to go by");
     }
 }

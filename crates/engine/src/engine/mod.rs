@@ -2,7 +2,9 @@
 //!
 //! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
 
+pub mod forecast;
 pub mod incidents;
+mod intake;
 mod monitors;
 mod notifications;
 mod settling;
@@ -21,8 +23,8 @@ use ordo_model::incident::Escalation;
 use ordo_model::job::{Definition, Job};
 use ordo_model::limits::OUTBOX_FLUSH_DELAY;
 use ordo_model::{Actor, ClockFrame, EntityId, Incarnation, JobId, Millis, Timestamp};
-use ordo_store::{EventActor, Fault};
-use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
+use ordo_store::{EventActor, Fault, Store};
+use tokio::sync::{Notify, Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -32,6 +34,7 @@ use crate::commit::batcher::BatcherMessage;
 use crate::commit::encoding::actor::encode_actor;
 use crate::core::{Input, News};
 use crate::dispatch::PoolSizes;
+use crate::dispatch::executors::lease::LostExecutors;
 use crate::dispatch::executors::registry::ExecutorRegistry;
 use crate::engine::shell::CoreMessage;
 use crate::engine::tokens::Tokens;
@@ -40,6 +43,7 @@ use crate::notify::sender::Senders;
 use crate::read::change_hint::{ChangeHint, ChangeHints};
 use crate::read::metrics::Metrics;
 use crate::read::queries::Queries;
+use crate::read::standby::StandbyReads;
 use crate::run::runner::Tools;
 use crate::run::secrets::{FixedKeys, Keyring, Secrets, Vault};
 use crate::run::trace::Sampling;
@@ -93,11 +97,15 @@ impl Default for EngineOptions {
 pub struct Engine {
     shared: Arc<Shared>,
     actor: EventActor,
+    /// What is read may be a moment old.
+    reads_standby: bool,
 }
 
 struct Shared {
     clock: SharedClock,
     queries: Queries,
+    /// Where those read who only look, if that is elsewhere.
+    standby: std::sync::OnceLock<Queries>,
     tools: Arc<Tools>,
     vault: Vault,
     me: Incarnation,
@@ -106,6 +114,7 @@ struct Shared {
     core: mpsc::UnboundedSender<CoreMessage>,
     inputs: mpsc::UnboundedSender<Input>,
     registry: Arc<ExecutorRegistry>,
+    lost_executors: LostExecutors,
     live: ChangeHints,
     metrics: Arc<Metrics>,
     started_at: Timestamp,
@@ -117,6 +126,8 @@ struct Shared {
     /// They end by themselves when they are cancelled.
     reconciler: std::sync::Mutex<Option<JoinHandle<()>>>,
     writable: Writable,
+    /// There is word of submissions.
+    submitted: Arc<Notify>,
     ownership: watch::Sender<Ownership>,
 }
 
@@ -134,7 +145,7 @@ impl Engine {
     /// The same in the hands of somebody.
     #[must_use]
     pub fn signed_by(&self, actor: &Actor) -> Engine {
-        Engine { shared: self.shared.clone(), actor: encode_actor(actor) }
+        Engine { actor: encode_actor(actor), ..self.clone() }
     }
 
     /// The same in the hands of nobody yet: to read from. A command through it is a mistake in the code; its events would
@@ -147,7 +158,7 @@ impl Engine {
     /// The same for what Ordo does by itself.
     #[must_use]
     pub fn by_itself(&self) -> Engine {
-        Engine { shared: self.shared.clone(), actor: EventActor::Ordo }
+        Engine { actor: EventActor::Ordo, ..self.clone() }
     }
 
     pub(crate) fn actor(&self) -> EventActor {
@@ -156,7 +167,21 @@ impl Engine {
     }
 
     pub fn queries(&self) -> &Queries {
-        &self.shared.queries
+        let standby = self.shared.standby.get().filter(|_| self.reads_standby);
+        standby.unwrap_or(&self.shared.queries)
+    }
+
+    /// From now on whoever only looks reads from there: a store that follows this one.
+    pub fn follow_with(&self, standby: Arc<dyn Store>) {
+        let primary = self.shared.queries.store().clone();
+        // The first one stays.
+        drop(self.shared.standby.set(Queries::new(Arc::new(StandbyReads::new(standby, primary)))));
+    }
+
+    /// The same for somebody who only looks: what is read may be a moment old.
+    #[must_use]
+    pub fn only_looking(&self) -> Engine {
+        Engine { reads_standby: true, ..self.clone() }
     }
 
     pub fn options(&self) -> &EngineOptions {
@@ -214,6 +239,11 @@ impl Engine {
         self.shared.reconcile.send(entity).unwrap_or(());
     }
 
+    /// Has submissions looked for now. A hint: they are found all the same.
+    pub fn nudge_submissions(&self) {
+        self.shared.submitted.notify_one();
+    }
+
     pub fn metrics(&self) -> &Metrics {
         &self.shared.metrics
     }
@@ -225,6 +255,10 @@ impl Engine {
 
     pub(crate) fn registry(&self) -> &ExecutorRegistry {
         &self.shared.registry
+    }
+
+    pub(crate) fn lost_executors(&self) -> &LostExecutors {
+        &self.shared.lost_executors
     }
 
     pub(crate) fn admission(&self) -> &Arc<Semaphore> {
@@ -263,7 +297,7 @@ impl Engine {
     }
 
     pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {
-        self.shared.queries.job(id).await
+        self.queries().job(id).await
     }
 
     pub async fn load(&self) -> Load {

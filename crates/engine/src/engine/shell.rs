@@ -70,6 +70,7 @@ pub(crate) struct CoreShell {
     pub(crate) runner: Runner,
     pub(crate) registry: Arc<ExecutorRegistry>,
     pub(crate) reconcile: mpsc::UnboundedSender<EntityId>,
+    pub(crate) roll_call: mpsc::UnboundedSender<()>,
     pub(crate) drained: Option<oneshot::Sender<()>>,
     /// Those who wait until the core is idle.
     pub(crate) idle: Vec<oneshot::Sender<()>>,
@@ -113,6 +114,8 @@ impl CoreShell {
         match effect {
             Effect::ScanAlarms(scan) => self.look(scan),
             Effect::FindWaiting(find) => self.find_waiting(find),
+            // Nobody calls only while the process begins or goes down; the next beat brings it about.
+            Effect::RollCall => drop(self.roll_call.send(())),
             Effect::Submit(orders) => {
                 let request = |CoreCommand { job_id, slotted, location }| Request {
                     slotted,
@@ -267,7 +270,8 @@ impl CoreShell {
     }
 
     fn say_if_idle(&mut self) {
-        if self.idle.is_empty() || !self.core.is_idle() {
+        // What came and was not taken in yet may be work.
+        if self.idle.is_empty() || !self.inputs.is_empty() || !self.core.is_idle() {
             return;
         }
         if self.core.dispatcher().load().iter().all(|(_, running, queued)| running + queued == 0) {

@@ -15,13 +15,14 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::shell::{CoreMessage, CoreShell};
-use super::{Engine, EngineOptions, Shared, settling, upkeep};
+use super::{Engine, EngineOptions, Shared, intake, settling, upkeep};
 use crate::cluster::{self, ClusterMember, NodeOffer, Reviewer, Roster};
 use crate::commit::batcher::{Batcher, BatcherMessage};
 use crate::commit::rounds::Rounds;
 use crate::core::{Core, Input};
 use crate::dispatch::Draws;
 use crate::dispatch::executors;
+use crate::dispatch::executors::lease::LostExecutors;
 use crate::dispatch::executors::registry::ExecutorRegistry;
 use crate::maintenance::scrub;
 use crate::maintenance::writable::Writable;
@@ -48,6 +49,7 @@ struct Links {
     lines: UnboundedSender<LineOfRun>,
     flushes: UnboundedSender<FlushOfRun>,
     reconcile: UnboundedSender<EntityId>,
+    roll_call: UnboundedSender<()>,
 }
 
 /// The other ends: each is taken by the one that it is for.
@@ -58,6 +60,7 @@ struct Inboxes {
     lines: UnboundedReceiver<LineOfRun>,
     flushes: UnboundedReceiver<FlushOfRun>,
     reconcile: UnboundedReceiver<EntityId>,
+    roll_call: UnboundedReceiver<()>,
 }
 
 fn channels() -> (Links, Inboxes) {
@@ -67,6 +70,7 @@ fn channels() -> (Links, Inboxes) {
     let (to_lines, lines) = unbounded_channel();
     let (to_flushes, flushes) = unbounded_channel();
     let (to_reconcile, reconcile) = unbounded_channel();
+    let (to_roll_call, roll_call) = unbounded_channel();
     let links = Links {
         batcher: to_batcher,
         inputs: to_inputs,
@@ -74,8 +78,9 @@ fn channels() -> (Links, Inboxes) {
         lines: to_lines,
         flushes: to_flushes,
         reconcile: to_reconcile,
+        roll_call: to_roll_call,
     };
-    (links, Inboxes { batcher, inputs, core, lines, flushes, reconcile })
+    (links, Inboxes { batcher, inputs, core, lines, flushes, reconcile, roll_call })
 }
 
 /// What the parts of an engine are made of.
@@ -91,6 +96,8 @@ struct Wiring {
     metrics: Arc<Metrics>,
     registry: Arc<ExecutorRegistry>,
     untidy: Arc<Notify>,
+    /// Nodes of an earlier version share the store.
+    is_keyless: bool,
 }
 
 impl Wiring {
@@ -130,10 +137,10 @@ impl Wiring {
     fn core(&self) -> Result<Core, Fault> {
         let tools = Some(Arc::new(self.tools.keys().cloned().collect()));
         let (executor, group) = (self.me.clone(), self.options.group.clone());
-        let reservation = SlotReservation { executor, group, tools, draw: 0, has_others: false };
+        let reservation = SlotReservation { executor, group, tools, draw: 0, has_others: false, is_keyless: false };
         let draws = Draws::secret().map_err(|error| Fault::unavailable("starting", error.to_string()))?;
         let core = Core::new(reservation, draws, self.options.tick_rate, self.options.pools, self.clock.now());
-        Ok(if self.store.is_shared() { core.sharing(self.clock.now()) } else { core })
+        Ok(if self.store.is_shared() { core.sharing(self.clock.now(), self.is_keyless) } else { core })
     }
 
     fn shell(
@@ -153,6 +160,7 @@ impl Wiring {
             runner,
             registry: self.registry.clone(),
             reconcile: self.links.reconcile.clone(),
+            roll_call: self.links.roll_call.clone(),
             drained: None,
             idle: Vec::new(),
             untidy: self.untidy.clone(),
@@ -165,6 +173,7 @@ impl Wiring {
             started_at: self.clock.now(),
             clock: self.clock,
             queries: Queries::new(self.store),
+            standby: std::sync::OnceLock::new(),
             tools: self.tools,
             vault: self.vault,
             me: self.me,
@@ -173,6 +182,7 @@ impl Wiring {
             core: self.links.core,
             inputs: self.links.inputs,
             registry: self.registry,
+            lost_executors: LostExecutors::default(),
             live: self.hints,
             metrics: self.metrics,
             reconcile: self.links.reconcile,
@@ -181,24 +191,26 @@ impl Wiring {
             tasks: std::sync::Mutex::new(tasks),
             reconciler: std::sync::Mutex::default(),
             writable: Writable::default(),
+            submitted: Arc::default(),
             ownership: watch::channel(ownership).0,
         };
-        Engine { shared: Arc::new(shared), actor: EventActor::Ordo }
+        Engine { shared: Arc::new(shared), actor: EventActor::Ordo, reads_standby: false }
     }
 }
 
-/// The clock that the engine goes by: on a store that nodes share that of the store, and this node is one of them.
+/// The clock that the engine goes by: on a store that nodes share that of the store, and this node is one of them. Also
+/// whether nodes are there that hold no keys.
 async fn common_clock(
     store: &dyn Store,
     clock: SharedClock,
     me: &Incarnation,
     options: &EngineOptions,
-) -> Result<(SharedClock, Arc<StoreClock>), Fault> {
+) -> Result<(SharedClock, Arc<StoreClock>, bool), Fault> {
     let store_clock = Arc::new(StoreClock::new(clock.clone()));
-    let Some(cluster) = store.cluster() else { return Ok((clock, store_clock)) };
+    let Some(cluster) = store.cluster() else { return Ok((clock, store_clock, false)) };
     store_clock.compare(cluster).await?;
-    cluster::join(cluster, me, &options.about).await?;
-    Ok((store_clock.clone(), store_clock))
+    let is_keyless = cluster::join(cluster, me, &options.about).await?;
+    Ok((store_clock.clone(), store_clock, is_keyless))
 }
 
 impl Engine {
@@ -212,7 +224,7 @@ impl Engine {
         let tools = Arc::new(tools);
         settling::sweep(&tools).await;
         let me = Incarnation { executor: options.node.clone(), generation: new_id() };
-        let (clock, store_clock) = common_clock(store.as_ref(), clock, &me, &options).await?;
+        let (clock, store_clock, is_keyless) = common_clock(store.as_ref(), clock, &me, &options).await?;
         let (links, inboxes) = channels();
         let (inputs, untidy) = (links.inputs.clone(), Arc::new(Notify::new()));
         let wiring = Wiring {
@@ -227,6 +239,7 @@ impl Engine {
             metrics: Arc::default(),
             registry: Arc::default(),
             untidy: untidy.clone(),
+            is_keyless,
         };
         let runner = wiring.runner();
         let reviewer = Reviewer::new(store.clone(), runner.clone(), wiring.registry.clone(), inputs.clone());
@@ -242,7 +255,7 @@ impl Engine {
         engine.begin_upkeep(store.is_shared(), untidy);
         *engine.reconciler() = Some(tokio::spawn(reconciler.run()));
         if store.is_shared() {
-            engine.be_a_member(store, store_clock, inputs, reviewer);
+            engine.be_a_member(store, store_clock, inputs, reviewer, inboxes.roll_call);
         }
         Ok(engine)
     }
@@ -253,6 +266,9 @@ impl Engine {
             self.keep_task(tokio::spawn(scrub::run(self.clone())));
         }
         self.keep_task(tokio::spawn(executors::watch(self.clone())));
+        if self.shared.queries.store().submissions().is_some() {
+            self.keep_task(tokio::spawn(intake::run(self.by_itself(), self.shared.submitted.clone())));
+        }
     }
 
     /// Begins to work with the other nodes on the same store.
@@ -262,6 +278,7 @@ impl Engine {
         clock: Arc<StoreClock>,
         core: UnboundedSender<Input>,
         reviewer: Reviewer,
+        roll_calls: UnboundedReceiver<()>,
     ) {
         let ours = self.shared.ownership.clone();
         let watched = ours.subscribe();
@@ -272,13 +289,15 @@ impl Engine {
             .then(|| NodeOffer { group: self.group().to_owned(), tools: self.tools().keys().cloned().collect() });
         let roster = Roster::new(self.clone());
         self.keep_task(tokio::spawn(roster.clone().run()));
-        let live = self.shared.live.clone();
+        self.keep_task(tokio::spawn(roster.clone().answer(roll_calls)));
+        let (live, submitted) = (self.shared.live.clone(), self.shared.submitted.clone());
         self.keep_task(tokio::spawn(reviewer.clone().run()));
         self.keep_task(tokio::spawn(cluster::follow(
             store.clone(),
             watched,
             core.clone(),
             live,
+            submitted,
             reviewer.clone(),
             roster.clone(),
         )));

@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use crate::commit::batcher::BatcherMessage;
 use crate::core::Input;
 use crate::engine::Engine;
 use crate::engine::shell::CoreMessage;
@@ -22,6 +23,13 @@ impl Engine {
 
     /// Until nothing runs here, nothing is about to, and nothing waits in memory for a slot; or the engine is gone.
     pub async fn idle(&self) {
+        // What can be read may not have come to the core yet: it does before a round that carries nothing is settled.
+        let (reply, settled) = oneshot::channel();
+        let empty = BatcherMessage::Chunks { chunks: Vec::new(), reply };
+        if self.batcher().send(empty).is_ok() {
+            // It cannot fail; an engine that is gone is idle.
+            drop(settled.await);
+        }
         let (reply, idle) = oneshot::channel();
         drop(self.shared.core.send(CoreMessage::Idle(reply)));
         idle.await.unwrap_or(());

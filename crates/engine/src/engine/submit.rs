@@ -37,11 +37,16 @@ impl Engine {
     }
 
     pub(crate) async fn send_all(&self, requests: Vec<Request>) -> Vec<JobReply> {
+        self.send_signed(requests.into_iter().map(|request| self.sign(request)).collect()).await
+    }
+
+    /// The same for commands that carry the names of those who gave them.
+    pub(crate) async fn send_signed(&self, requests: Vec<Request>) -> Vec<JobReply> {
         let (mut orders, mut waiting) = (Vec::with_capacity(requests.len()), Vec::with_capacity(requests.len()));
         for mut request in requests {
             waiting.push(match chains::prepare(self, &mut request).await {
                 Ok(()) => {
-                    let (order, answer) = self.sign(request).answered();
+                    let (order, answer) = request.answered();
                     orders.push(order);
                     Ok(answer)
                 }
@@ -65,12 +70,12 @@ impl Engine {
 
     /// Has a command carried out unless the same was done before.
     pub async fn submit_once(&self, job: JobId, command: Command, claim: Claim) -> JobReply {
-        self.send(Request { claim: Some(claim), ..Request::new(job, command) }).await
+        self.send(Request { claims: vec![claim], ..Request::new(job, command) }).await
     }
 
     /// The same for many at once; the answers come in order.
     pub async fn submit_all_once(&self, orders: Vec<(JobId, Command, Claim)>) -> Vec<JobReply> {
-        let request = |(job, command, claim)| Request { claim: Some(claim), ..Request::new(job, command) };
+        let request = |(job, command, claim)| Request { claims: vec![claim], ..Request::new(job, command) };
         self.send_all(orders.into_iter().map(request).collect()).await
     }
 

@@ -31,6 +31,7 @@ impl Engine {
             }
         }
         self.shared.queries.store().forget_dedup(now, 10_000).await?;
+        self.forget_submissions().await?;
         Ok(done)
     }
 }

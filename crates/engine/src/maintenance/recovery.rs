@@ -12,7 +12,6 @@ use uuid::Uuid;
 
 use crate::commit::encoding::keys;
 use crate::commit::job_command::Request;
-use crate::dispatch::requirements::Requirements;
 use crate::read::queries::Queries;
 
 /// How many running runs are read at a time.
@@ -77,7 +76,8 @@ pub async fn attempts(queries: &Queries) -> Result<Vec<RunningAttempt>, Fault> {
         let Some(job) = queries.job(job_id).await? else { continue };
         for run in &job.active {
             let Some(attempt) = run.attempt() else { continue };
-            let key = Requirements::of(&job, run).terms.concurrency.map(|limit| limit.key);
+            // Attempts from before keys were written down hold what the definition says now.
+            let key = attempt.concurrency_key.clone().or_else(|| job.concurrency_key_of(run));
             attempts.push(RunningAttempt {
                 job_id,
                 run_id: run.id,

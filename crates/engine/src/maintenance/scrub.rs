@@ -1,13 +1,13 @@
 //! The scrub: everything that is stored is read and held against what its events say, a little at a time.
 //!
 //! Invariant: however large the store, every stream is read within SCRUB_WITHIN; a step costs a bounded part of that.
-//! What one step takes for a difference because somebody was just writing is checked again before it is reported.
+//! A difference is reported only if nobody wrote to the entity while it was looked at.
 
 use std::time::Duration;
 
 use ordo_model::EntityId;
 use ordo_model::limits::{SCRUB_EVERY, SCRUB_WITHIN};
-use ordo_store::{Fault, Store};
+use ordo_store::{Fault, Store, Version};
 
 use crate::commit::batcher::chain;
 use crate::engine::Engine;
@@ -15,7 +15,7 @@ use crate::maintenance::check;
 
 /// A step reads at least this many streams: small stores are read in a few steps.
 const STREAMS_MIN: u64 = 200;
-/// How often a difference is checked again before it is reported.
+/// How often an entity that differs is looked at again. One that is written to all the while is left to the next round.
 const LOOKS: u32 = 3;
 const LOOK_PAUSE: Duration = Duration::from_millis(500);
 
@@ -37,17 +37,35 @@ pub(crate) struct Step {
 impl Scrub {
     pub(crate) async fn step(&mut self, store: &dyn Store) -> Result<Step, Fault> {
         let streams = usize::try_from(share(store.estimate().await?.entities)).unwrap_or(usize::MAX);
-        let (mut report, mut last) = check::check_some(store, self.after, streams).await?;
-        for _ in 1..LOOKS {
-            if report.is_clean() {
-                break;
-            }
-            tokio::time::sleep(LOOK_PAUSE).await;
-            (report, last) = check::check_some(store, self.after, streams).await?;
+        let look = check::look_at_some(store, self.after, streams).await?;
+        let mut differences = Vec::new();
+        for entity in look.differing {
+            differences.extend(lasting_differences(store, entity).await?);
         }
-        self.after = last;
-        Ok(Step { streams: report.entities, differences: report.shown, is_whole: last.is_none() })
+        self.after = look.last;
+        Ok(Step { streams: look.streams, differences, is_whole: look.last.is_none() })
     }
+}
+
+/// What is wrong with an entity that nobody changed while it was looked at. All that follows from an entity is committed
+/// with its version.
+async fn lasting_differences(store: &dyn Store, entity: EntityId) -> Result<Vec<String>, Fault> {
+    for _ in 0..LOOKS {
+        let before = version(store, entity).await?;
+        let report = check::look_at_one(store, entity).await?;
+        if report.is_clean() {
+            break;
+        }
+        if version(store, entity).await? == before {
+            return Ok(report.shown);
+        }
+        tokio::time::sleep(LOOK_PAUSE).await;
+    }
+    Ok(Vec::new())
+}
+
+async fn version(store: &dyn Store, entity: EntityId) -> Result<Option<Version>, Fault> {
+    Ok(store.load(&[entity]).await?.pop().flatten().map(|snapshot| snapshot.version))
 }
 
 /// So many streams a step, that all of them are read in time.

@@ -41,7 +41,9 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<Reconciled, F
             }
             Ok(Reconciled::Through(notification.value.sender))
         }
-        NotificationState::Delivered { .. } | NotificationState::DeadLettered { .. } => {
+        NotificationState::Delivered { .. }
+        | NotificationState::DeadLettered { .. }
+        | NotificationState::Silenced { .. } => {
             if notification.is_past_its_time(now) {
                 submit(engine, id, NotificationCommand::Forget).await?;
             }

@@ -39,6 +39,7 @@ pub(crate) enum List {
     /// Jobs in the order in which their last runs began.
     JobsByLastRun,
     Runs,
+    Audit,
     /// An index of objects.
     Index {
         kind: Kind,
@@ -52,6 +53,7 @@ impl List {
             List::Jobs(order) => [1, order.code()],
             List::JobsByLastRun => [2, 0],
             List::Runs => [3, 0],
+            List::Audit => [4, 0],
             List::Index { kind, number } => [16 + kind.code(), number],
         }
     }

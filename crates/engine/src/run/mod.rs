@@ -9,4 +9,5 @@ mod run_log;
 pub(crate) mod runner;
 pub mod secrets;
 pub mod tool;
+pub mod tool_check;
 pub mod trace;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use ordo_model::job::{JobState, Routing};
 use ordo_model::{JobId, Kind, RunId, Timestamp};
+use ordo_store::{RowWrite, View};
 use uuid::Uuid;
 
-use crate::commit::change::WaitingRun;
+use crate::commit::change::{SharedLimit, WaitingRun};
 use crate::dispatch::requirements::{QueueName, Requirements, RunTerms};
 
 /// Ends a text inside a key; texts have no control characters.
@@ -37,6 +38,12 @@ pub(crate) fn job_by_state(state: JobState, job: JobId) -> Vec<u8> {
 
 pub(crate) fn run(run: RunId) -> Vec<u8> {
     run.0.as_bytes().to_vec()
+}
+
+/// What the ids of all runs sort behind that were fired at this moment or later: ids begin with the time.
+pub(crate) fn run_floor(at: Timestamp) -> [u8; 6] {
+    let [_, _, floor @ ..] = at.ms().max(0).to_be_bytes();
+    floor
 }
 
 pub(crate) fn run_by_job(job: JobId, run: RunId) -> Vec<u8> {
@@ -99,6 +106,18 @@ pub(crate) fn job_by_hook(slug: &str, job: JobId) -> Vec<u8> {
 /// Jobs by the jobs they come after.
 const JOBS_AFTER: u8 = 2;
 
+/// All pairs of a job and one that comes after it.
+pub(crate) fn all_after_prefix() -> Vec<u8> {
+    vec![Kind::Job.code(), JOBS_AFTER]
+}
+
+/// Reads back what `job_after` wrote: the job before, and the one behind.
+pub(crate) fn read_job_after(key: &[u8]) -> Option<(JobId, JobId)> {
+    let (rest, behind) = key.split_last_chunk::<16>()?;
+    let (_, before) = rest.split_last_chunk::<16>()?;
+    Some((JobId(Uuid::from_bytes(*before)), JobId(Uuid::from_bytes(*behind))))
+}
+
 /// All jobs that come after one.
 pub(crate) fn after_prefix(upstream: JobId) -> Vec<u8> {
     [&[Kind::Job.code(), JOBS_AFTER], upstream.0.as_bytes().as_slice()].concat()
@@ -152,6 +171,46 @@ pub(crate) fn read_job_by_next_fire(key: &[u8]) -> Option<(Timestamp, JobId)> {
     Some((at, JobId(Uuid::from_slice(id).ok()?)))
 }
 
+/// Attempts by the concurrency key that they hold.
+const KEY_HOLDERS: u8 = 5;
+/// What begins within a rate is no row: its key stands among those of quotas only.
+const RATE: &[u8] = b"rate\0";
+
+impl SharedLimit {
+    /// All attempts that hold a concurrency key, or all starts under a rate. None of these is the beginning of another.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let (prefix, key): (&[u8], &str) = match self {
+            SharedLimit::Concurrency(key) => (&[Kind::Job.code(), KEY_HOLDERS], key),
+            SharedLimit::Rate(key) => (RATE, key),
+        };
+        let length = u32::try_from(key.len()).expect("a key is short").to_be_bytes();
+        [prefix, &length, key.as_bytes()].concat()
+    }
+
+    /// Reads back what `bytes` wrote.
+    pub(crate) fn read(bytes: &[u8]) -> Option<SharedLimit> {
+        let text = |rest: &[u8]| String::from_utf8(rest.get(4..)?.to_vec()).ok();
+        match bytes.strip_prefix(RATE) {
+            Some(rest) => text(rest).map(SharedLimit::Rate),
+            None => text(bytes.strip_prefix(&[Kind::Job.code(), KEY_HOLDERS])?).map(SharedLimit::Concurrency),
+        }
+    }
+}
+
+/// The attempt of a run holds a concurrency key.
+pub(crate) fn key_holder(key: &str, run: RunId) -> Vec<u8> {
+    let mut row = SharedLimit::Concurrency(key.to_owned()).bytes();
+    row.extend_from_slice(run.0.as_bytes());
+    row
+}
+
+/// The keys that rows give back: of each holder that goes, what is before the run.
+pub(crate) fn keys_freed(rows: &[RowWrite]) -> impl Iterator<Item = Vec<u8>> + '_ {
+    let gone = rows.iter().filter(|row| row.view == View::Index && row.value.is_none());
+    let holders = gone.filter(|row| row.key.starts_with(&[Kind::Job.code(), KEY_HOLDERS]));
+    holders.filter_map(|row| row.key.split_last_chunk::<16>().map(|(key, _)| key.to_vec()))
+}
+
 pub(crate) fn retention(due: Timestamp, job: JobId) -> Vec<u8> {
     [due.ms().to_be_bytes().as_slice(), job.0.as_bytes()].concat()
 }
@@ -193,6 +252,18 @@ mod tests {
         assert_eq!(key, job_by_next_fire(at(1_899_999_960_000), job));
         assert!(key < job_by_next_fire(at(1_900_000_020_000), JobId(Uuid::nil())));
         assert!(key.starts_with(&next_fire_minute(at(1_900_000_000_000))));
+    }
+
+    #[test]
+    fn what_runs_share_reads_back_and_no_key_begins_another() {
+        for limit in [SharedLimit::Concurrency("label=a".into()), SharedLimit::Rate("/x=\"ü\"".into())] {
+            assert_eq!(SharedLimit::read(&limit.bytes()), Some(limit));
+        }
+        let (short, long) =
+            (SharedLimit::Concurrency("a".into()).bytes(), SharedLimit::Concurrency("ab".into()).bytes());
+        assert!(!long.starts_with(&short));
+        let gone = RowWrite::delete(View::Index, key_holder("a", RunId(Uuid::from_u128(7))));
+        assert_eq!(keys_freed(&[gone]).collect::<Vec<_>>(), [short]);
     }
 
     #[test]

@@ -65,7 +65,9 @@ fn turn_rows(job: &Job) -> Vec<RowWrite> {
     let queued = waiting(job).map(|waiting| put(View::Queue, keys::queue(&waiting), keys::queue_value(&waiting)));
     let kept = job.retention_due().map(|due| put(View::Retention, keys::retention(due, job.id), Vec::new()));
     let fires = job.next_tick_at().map(|at| put(View::Index, keys::job_by_next_fire(at, job.id), Vec::new()));
-    queued.chain(kept).chain(fires).collect()
+    let held = job.active.iter().filter_map(|run| Some((run.attempt()?.concurrency_key.as_ref()?, run.id)));
+    let held = held.map(|(key, run)| put(View::Index, keys::key_holder(key, run), Vec::new()));
+    queued.chain(kept).chain(fires).chain(held).collect()
 }
 
 /// Runs of the job that could start if there were a place for them.

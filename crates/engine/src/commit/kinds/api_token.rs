@@ -18,4 +18,8 @@ impl Stored for ApiToken {
             index_row::<ApiToken>(BY_HASH, &by_hash, Vec::new()),
         ]
     }
+
+    fn audited_as(&self, event: &str) -> Option<&str> {
+        matches!(event, "TokenIssued" | "TokenRevoked" | "SessionEnded" | "SessionsEnded").then_some(self.name.as_str())
+    }
 }

@@ -11,4 +11,8 @@ impl Stored for Executor {
         let key = [self.offer.group.as_bytes(), &[0], self.offer.name.as_bytes(), &[0], id.as_bytes()].concat();
         vec![index_row::<Executor>(Self::LIST, &key, Vec::new())]
     }
+
+    fn audited_as(&self, event: &str) -> Option<&str> {
+        (event == "ExecutorDraining").then_some(self.offer.name.as_str())
+    }
 }

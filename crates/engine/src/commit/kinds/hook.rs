@@ -14,6 +14,10 @@ impl Stored for Hook {
     fn rows(&self, id: Uuid) -> Vec<RowWrite> {
         vec![index_row::<Hook>(Self::LIST, &[self.slug.as_bytes(), &[END], id.as_bytes()].concat(), Vec::new())]
     }
+
+    fn audited_as(&self, _event: &str) -> Option<&str> {
+        Some(self.slug.as_str())
+    }
 }
 
 impl Stored for Delivery {

@@ -45,6 +45,11 @@ impl Stored for Incident {
         let row = RowWrite::put(View::Incidents, id.as_bytes().to_vec(), Vec::new());
         Some(RowWrite { cells: columns::incident(self), ..row })
     }
+
+    fn audited_as(&self, event: &str) -> Option<&str> {
+        let is_bookkeeping = matches!(event, "Retitled" | "Remembered" | "ClockStepped" | "Published");
+        (!is_bookkeeping).then_some(self.title.as_str())
+    }
 }
 
 /// All incidents of an identifier. It has no control characters, so none is the beginning of another.

@@ -7,10 +7,12 @@ pub(crate) mod api_token;
 mod executor;
 mod hook;
 pub(crate) mod incident;
+mod login;
 pub(crate) mod monitor;
 pub(crate) mod notification;
 mod registry;
 mod secret;
+mod silence;
 mod subscription;
 
 use ordo_model::object::Object;
@@ -27,6 +29,11 @@ pub trait Stored: Object {
 
     /// The rows that follow from its state.
     fn rows(&self, id: Uuid) -> Vec<RowWrite>;
+
+    /// What it is called in the audit, if the event is a change that somebody made: not a ping, a use or a message.
+    fn audited_as(&self, _event: &str) -> Option<&str> {
+        None
+    }
 
     /// Its row in a table for people, if it has one: only a store with tables is given it.
     fn table_row(&self, _id: Uuid) -> Option<RowWrite> {

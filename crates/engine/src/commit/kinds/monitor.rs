@@ -20,6 +20,10 @@ impl Stored for Monitor {
         };
         vec![row(MONITORS, &self.settings.name), row(MONITORS_BY_TOKEN, &self.token)]
     }
+
+    fn audited_as(&self, event: &str) -> Option<&str> {
+        matches!(event, "MonitorAdded" | "MonitorUpdated" | "MonitorRemoved").then_some(self.settings.name.as_str())
+    }
 }
 
 /// The key of one token.

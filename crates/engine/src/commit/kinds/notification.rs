@@ -35,6 +35,10 @@ impl Stored for Notification {
         }
         rows
     }
+
+    fn audited_as(&self, event: &str) -> Option<&str> {
+        (event == "NotificationReplayed").then_some(self.sender.as_str())
+    }
 }
 
 pub(crate) fn entity_prefix(entity: EntityId) -> Vec<u8> {

@@ -6,10 +6,12 @@ use ordo_model::api_token::{ApiToken, ApiTokenCommand};
 use ordo_model::executor::Executor;
 use ordo_model::hook::{Delivery, Hook};
 use ordo_model::incident::Incident;
+use ordo_model::login::{Login, LoginCommand};
 use ordo_model::monitor::Monitor;
 use ordo_model::notification::Notification;
 use ordo_model::object::Object;
 use ordo_model::secret::Secret;
+use ordo_model::silence::{Silence, SilenceCommand};
 use ordo_model::subscription::Subscription;
 use ordo_model::{EntityId, JobId, Kind};
 use ordo_store::{Fault, Snapshot, StoredEvent};
@@ -38,6 +40,8 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<SharedStat
         Kind::Incident => decode_as::<Incident>(entity, snapshot),
         Kind::Notification => decode_as::<Notification>(entity, snapshot),
         Kind::Monitor => decode_as::<Monitor>(entity, snapshot),
+        Kind::Silence => decode_as::<Silence>(entity, snapshot),
+        Kind::Login => decode_as::<Login>(entity, snapshot),
     }
 }
 
@@ -54,6 +58,8 @@ pub(crate) fn fold(before: Option<SharedState>, stored: &StoredEvent) -> Result<
         Kind::Incident => fold_as::<Incident>(before, stored),
         Kind::Notification => fold_as::<Notification>(before, stored),
         Kind::Monitor => fold_as::<Monitor>(before, stored),
+        Kind::Silence => fold_as::<Silence>(before, stored),
+        Kind::Login => fold_as::<Login>(before, stored),
     }
 }
 
@@ -67,6 +73,8 @@ pub(crate) async fn reconcile(engine: &Engine, entity: EntityId) -> Result<Recon
         Kind::Monitor => workflow::monitor::reconcile(engine, entity.id).await,
         Kind::Delivery => deliveries::reconcile(engine, entity.id).await.map(|()| Reconciled::Done),
         Kind::ApiToken => done(engine.command::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),
+        Kind::Silence => done(engine.command::<Silence>(entity.id, SilenceCommand::Wake).await),
+        Kind::Login => done(engine.command::<Login>(entity.id, LoginCommand::Forget).await),
         Kind::Hook | Kind::Secret | Kind::Subscription => {
             Err(Fault::misuse(format!("{entity} needs nobody to reconcile it")))
         }

@@ -10,4 +10,8 @@ impl Stored for Secret {
     fn rows(&self, id: Uuid) -> Vec<RowWrite> {
         vec![index_row::<Secret>(Self::LIST, &[self.name.as_bytes(), &[0], id.as_bytes()].concat(), Vec::new())]
     }
+
+    fn audited_as(&self, _event: &str) -> Option<&str> {
+        Some(self.name.as_str())
+    }
 }

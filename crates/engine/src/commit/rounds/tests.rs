@@ -1,7 +1,7 @@
 //! Rounds as stories: gathering, losing to others, building on what was lost.
 
 use ordo_model::incident::{By, Incident, IncidentCommand, IncidentSource, Severity, StartIncident};
-use ordo_model::job::{Definition, Pool, SlotReservation, SlottedCommand, Stage};
+use ordo_model::job::{Definition, Pool, Refusal, SlotReservation, SlottedCommand, Stage};
 use ordo_model::{FencingToken, Incarnation, JobId, RunId};
 use ordo_store::Disposition;
 use ordo_store_redb::RedbStore;
@@ -105,6 +105,20 @@ async fn on_a_shared_store_nobody_is_refused_because_of_what_was_true_before() {
     assert!(two.run(Command::Resume).await.is_ok());
     let again = one.run(pause()).await;
     assert!(again.is_ok(), "it is not paused any more: {again:?}");
+}
+
+#[tokio::test]
+async fn on_a_shared_store_nothing_is_read_for_a_new_job_and_one_that_exists_is_found_out() {
+    let [mut one, mut two] = nodes(true);
+    let mut answer = one.push(schedule());
+    let gathered = one.rounds.gather().unwrap();
+    assert!(gathered.missing.is_empty(), "no round trip for what is only now brought into being");
+    let mut flight = one.rounds.plan(gathered, Ok(Loaded::default()), NOW);
+    let batch = flight.take_batch();
+    one.land((flight, batch)).await;
+    assert!(answer.try_recv().unwrap().is_ok());
+    let again = two.run(schedule()).await;
+    assert!(matches!(again, Err(SubmitError::Refused(Refusal::Exists))), "{again:?}");
 }
 
 /// What waits in an outbox is looked at within the delay that the rounds were given.
@@ -220,7 +234,14 @@ fn trigger() -> Command {
 /// A command with a slot to run in.
 fn placed(command: Command) -> Submission {
     let executor = Incarnation { executor: "here".into(), generation: Uuid::from_u128(7) };
-    let reservation = SlotReservation { executor, group: "default".into(), tools: None, draw: 3, has_others: false };
+    let reservation = SlotReservation {
+        executor,
+        group: "default".into(),
+        tools: None,
+        draw: 3,
+        has_others: false,
+        is_keyless: false,
+    };
     let slotted = SlottedCommand { command, reservation: Some(reservation) };
     let location = Some(SlotLocation::Local(Pool::Fast));
     Request { slotted, location, ..Request::new(job(), Command::Wake) }.unanswered()

@@ -1,8 +1,11 @@
 //! Leases: an executor that falls silent is lost, and so is an attempt that its executor no longer speaks of.
 //!
 //! Invariant: first everything an executor had is settled, then it is written down as lost. Should the process die in
-//! between, the alarm rings again and the rest is settled.
+//! between, the alarm rings again and the rest is settled. What another node gave it before it heard of that is settled a
+//! lease later, and once more before the executor is forgotten.
 
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ordo_model::executor::{Executor, ExecutorCommand, Presence};
@@ -13,11 +16,13 @@ use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::registry::Silent;
+use crate::commit::batcher::chain;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;
 use crate::core::News;
 use crate::engine::Engine;
 use crate::maintenance::recovery;
+use crate::time::clock::Stopwatch;
 
 /// How often leases are checked.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -30,7 +35,10 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
         engine.let_move(id, &executor.node);
     }
     match executor.presence {
-        Presence::Lost { .. } => ask(engine, id, ExecutorCommand::Forget).await,
+        Presence::Lost { .. } => {
+            settle_attempts(engine, id, &executor.offer.name).await?;
+            ask(engine, id, ExecutorCommand::Forget).await
+        }
         Presence::Left => Ok(()),
         // The wall clock may have been set; whether it was heard of is known better here.
         Presence::Alive | Presence::Draining if engine.registry().is_overdue(id) => lose(engine, id, &executor).await,
@@ -51,6 +59,15 @@ async fn lose(engine: &Engine, id: Uuid, executor: &Executor) -> Result<(), Faul
     let left = engine.registry().remove(id);
     engine.give_back(left.undelivered, "was lost before it took the run");
     let name = &executor.offer.name;
+    let runs = settle_attempts(engine, id, name).await?;
+    tracing::warn!(executor = %id, name, runs, "an executor was lost");
+    ask(engine, id, ExecutorCommand::Lose).await?;
+    engine.lost_executors().add(id, name.clone());
+    Ok(())
+}
+
+/// Settles what is running on an executor that is lost. Returns how many attempts that were.
+async fn settle_attempts(engine: &Engine, id: Uuid, name: &str) -> Result<usize, Fault> {
     let attempts = recovery::attempts(engine.queries()).await?;
     let reports = attempts.into_iter().filter(|attempt| attempt.executor.generation == id).map(|attempt| {
         let reason = format!("the executor {name} was lost: not heard of for {LEASE}");
@@ -58,13 +75,45 @@ async fn lose(engine: &Engine, id: Uuid, executor: &Executor) -> Result<(), Faul
         Request::new(attempt.job_id, Command::Report { run_id: attempt.run_id, token: attempt.token, report })
     });
     let reports: Vec<Request> = reports.collect();
-    tracing::warn!(executor = %id, name, runs = reports.len(), "an executor was lost");
+    let count = reports.len();
     for answer in engine.send_all(reports).await {
         if let Err(crate::SubmitError::Store(fault)) = answer {
             return Err(Fault::clone(&fault));
         }
     }
-    ask(engine, id, ExecutorCommand::Lose).await
+    Ok(count)
+}
+
+/// Executors that were lost, and since when: what another node gave one of them before it heard of that is settled when a
+/// lease is over.
+#[derive(Debug, Default)]
+pub(crate) struct LostExecutors(Mutex<VecDeque<(Stopwatch, Uuid, String)>>);
+
+impl LostExecutors {
+    fn add(&self, id: Uuid, name: String) {
+        self.lock().push_back((Stopwatch::start(), id, name));
+    }
+
+    /// The next whose time has come.
+    fn take_due(&self) -> Option<(Uuid, String)> {
+        let mut lost = self.lock();
+        lost.front().filter(|(since, ..)| since.elapsed() >= LEASE)?;
+        lost.pop_front().map(|(_, id, name)| (id, name))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(Stopwatch, Uuid, String)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn settle_due(engine: &Engine) {
+    while let Some((id, name)) = engine.lost_executors().take_due() {
+        if let Err(fault) = settle_attempts(engine, id, &name).await {
+            tracing::warn!(executor = %id, error = %chain(&fault), "what a lost executor had could not be settled: tried again");
+            engine.lost_executors().add(id, name);
+            return;
+        }
+    }
 }
 
 /// The executor has nothing left and goes.
@@ -74,7 +123,7 @@ pub(super) async fn let_go(engine: &Engine, id: Uuid) {
     engine.give_back(left.undelivered, "left before it took the run");
     if let Err(fault) = ask(engine, id, ExecutorCommand::Leave).await {
         // Its lease expires instead.
-        tracing::warn!(executor = %id, error = %crate::commit::batcher::chain(&fault), "that it left could not be written down");
+        tracing::warn!(executor = %id, error = %chain(&fault), "that it left could not be written down");
     }
 }
 
@@ -92,6 +141,7 @@ pub(crate) async fn watch(engine: Engine) {
             // back: here nobody waits for that.
             engine.nudge(EntityId { kind: Kind::Executor, id });
         }
+        settle_due(&engine).await;
         for id in engine.registry().drained() {
             let_go(&engine, id).await;
         }
@@ -118,5 +168,21 @@ pub(super) async fn ask(engine: &Engine, id: Uuid, command: ExecutorCommand) -> 
             | SubmitError::Stopped,
         ) => Ok(()),
         Err(SubmitError::Store(fault)) => Err(Fault::clone(&fault)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordo_model::Millis;
+
+    #[test]
+    fn what_a_lost_executor_was_given_late_is_settled_when_a_lease_is_over() {
+        let lost = LostExecutors::default();
+        let [one, other] = [1, 2].map(Uuid::from_u128);
+        lost.lock().push_back((Stopwatch::started_ago(LEASE), one, "one".into()));
+        lost.lock().push_back((Stopwatch::started_ago(Millis::from_secs(1)), other, "other".into()));
+        assert_eq!(lost.take_due(), Some((one, "one".into())));
+        assert_eq!(lost.take_due(), None, "the other has been lost for a second");
     }
 }

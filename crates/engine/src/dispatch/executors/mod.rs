@@ -3,7 +3,7 @@
 //! Invariant: an attempt is handed out once, after its start is durable, and taken back only while nobody has it.
 
 mod held;
-mod lease;
+pub(crate) mod lease;
 mod logs;
 mod moving;
 mod protocol;

@@ -36,7 +36,8 @@ fn missed(notice: &Notice) -> String {
     match notice {
         Notice::Late { due_at, .. } => format!("it was due at {due_at} and was fired late"),
         Notice::Skipped { reason, gap: Some(gap), .. } => {
-            format!("{} occurrence(s) from {} to {} ({})", gap.count, gap.from, gap.to, reason.name())
+            let noun = if gap.count == 1 { "occurrence" } else { "occurrences" };
+            format!("{} {noun} from {} to {} ({})", gap.count, gap.from, gap.to, reason.name())
         }
         Notice::Skipped { reason, gap: None, .. } => reason.name().to_owned(),
         Notice::Failed { .. } | Notice::Recovered { .. } | Notice::Overran { .. } | Notice::Ended { .. } => {

@@ -25,9 +25,13 @@ const ENTRIES_PER_PASS: usize = 100;
 /// notifications of the next message come behind them.
 async fn write_notifications(engine: &Engine, message: Message) -> Result<(), Fault> {
     let senders = engine.senders().interested(&message);
+    if senders.is_empty() {
+        return Ok(());
+    }
+    let silenced_by = engine.queries().silence_of(&message, engine.clock().now()).await?;
     let notifications = senders.into_iter().map(|sender| {
         let id = Notification::id(&message, &sender);
-        let command = NotificationCommand::Write { sender, message: Box::new(message.clone()) };
+        let command = NotificationCommand::Write { sender, message: Box::new(message.clone()), silenced_by };
         async move { engine.command::<Notification>(id, command).await.map_err(fault_of) }
     });
     try_join_all(notifications).await.map(drop)

@@ -49,6 +49,9 @@ pub struct Metrics {
     /// Tries that failed.
     pub notifications_failed: AtomicU64,
     pub notifications_dead_lettered: AtomicU64,
+    /// Rows of other programs that became commands, and that did not.
+    pub submissions_accepted: AtomicU64,
+    pub submissions_refused: AtomicU64,
     /// Streams that the scrub has read and held against their events, and what did not agree.
     pub scrub_streams: AtomicU64,
     pub scrub_differences: AtomicU64,
@@ -81,6 +84,8 @@ impl Default for Metrics {
             completed: AtomicU64::default(),
             failed: AtomicU64::default(),
             cancelled: AtomicU64::default(),
+            submissions_accepted: AtomicU64::default(),
+            submissions_refused: AtomicU64::default(),
             scrub_streams: AtomicU64::default(),
             scrub_differences: AtomicU64::default(),
             commit_faults: AtomicU64::default(),

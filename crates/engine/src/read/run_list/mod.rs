@@ -1,13 +1,18 @@
-//! The one list of runs, newest first: all, of a job, with a status.
+//! The one list of runs, newest first: all, of a job, with a status, of a time, and what else is looked for.
 //!
-//! Cost: one read of rows and one of the runs they name for each piece of the list. Completed runs, and the runs of a job
-//! with one status, have no index: a page of them looks at a bounded number of runs, and its cursor goes on.
+//! Cost: one read of rows and one of the runs they name for each piece of the list. Job, status and time have an index;
+//! for the rest, completed runs, and the runs of a job with one status, a page looks at a bounded number of runs, and its
+//! cursor goes on.
+
+mod filter;
+pub mod histogram;
+pub mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use ordo_model::job::{Job, Run, RunStatus};
-use ordo_model::{JobId, RunId, Timestamp};
+use ordo_model::{JobId, RunId};
 use ordo_store::{Direction, Fault, KeyRange, Row, View};
 
 use crate::commit::encoding::codec;
@@ -15,17 +20,10 @@ use crate::commit::encoding::keys;
 use crate::read::page::{Cursor, List, ListEntry, ListPage, ListSource, read_page, rest};
 use crate::read::queries::Queries;
 
+pub use filter::RunFilter;
+
 /// How many runs one page looks at.
 pub const RUNS_WALKED_MAX: usize = 5_000;
-
-/// Which runs a list shows.
-#[derive(Debug, Clone, Default)]
-pub struct RunFilter {
-    pub job_id: Option<JobId>,
-    /// The code of a status.
-    pub status: Option<u8>,
-    pub since: Option<Timestamp>,
-}
 
 struct RunSource<'a> {
     queries: &'a Queries,
@@ -37,11 +35,7 @@ struct RunSource<'a> {
 impl Queries {
     /// Runs, newest first.
     pub async fn runs(&self, filter: &RunFilter, after: Option<&Cursor>, limit: usize) -> Result<ListPage<Run>, Fault> {
-        let (view, prefix) = match (filter.job_id, filter.status) {
-            (Some(job), _) => (View::RunsByJob, job.0.as_bytes().to_vec()),
-            (None, Some(code)) if has_index(code) => (View::RunsByStatus, vec![code]),
-            (None, _) => (View::Runs, Vec::new()),
-        };
+        let (view, prefix) = filter.index();
         read_page(&RunSource { queries: self, filter, view, prefix }, List::Runs, after, limit).await
     }
 
@@ -93,34 +87,31 @@ impl Queries {
         after: Option<&[u8]>,
         count: usize,
     ) -> Result<Vec<RunId>, Fault> {
-        Ok(ids_of(&self.run_rows(view, prefix, after, count).await?))
-    }
-
-    async fn run_rows(&self, view: View, prefix: &[u8], after: Option<&[u8]>, count: usize) -> Result<Vec<Row>, Fault> {
         let after = after.map(|id| [prefix, id].concat());
         let range = rest(KeyRange::prefix(prefix), after, Direction::Descending);
-        self.store().rows(view, &range, Direction::Descending, count).await
+        Ok(ids_of(&self.store().rows(view, &range, Direction::Descending, count).await?))
+    }
+
+    /// The runs that rows of a view stand for, in order; None for one that is forgotten meanwhile.
+    async fn runs_of_rows(&self, view: View, rows: &[Row]) -> Result<Vec<Option<Run>>, Fault> {
+        match view {
+            View::Runs => rows.iter().map(|row| codec::decode_run(&row.value).map(Some)).collect(),
+            _ => self.runs_by_id(&ids_of(rows)).await,
+        }
     }
 }
 
 impl RunSource<'_> {
     async fn found(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<(RunId, Option<Run>)>, Fault> {
-        let rows = self.queries.run_rows(self.view, &self.prefix, after, count).await?;
-        let ids = ids_of(&rows);
-        let runs = if self.view == View::Runs {
-            rows.iter().map(|row| codec::decode_run(&row.value).map(Some)).collect::<Result<_, Fault>>()?
-        } else {
-            self.queries.runs_by_id(&ids).await?
-        };
-        Ok(ids.into_iter().zip(runs).collect())
+        let after = after.map(|id| [self.prefix.as_slice(), id].concat());
+        let range = rest(self.filter.range(&self.prefix), after, Direction::Descending);
+        let rows = self.queries.store().rows(self.view, &range, Direction::Descending, count).await?;
+        let runs = self.queries.runs_of_rows(self.view, &rows).await?;
+        Ok(ids_of(&rows).into_iter().zip(runs).collect())
     }
 
     fn entry(&self, run: Option<Run>) -> ListEntry<Run> {
-        match run {
-            Some(run) if self.filter.since.is_some_and(|since| run.fired_at < since) => ListEntry::End,
-            Some(run) if self.filter.status.is_none_or(|code| run.status.code() == code) => ListEntry::Shown(run),
-            Some(_) | None => ListEntry::Passed,
-        }
+        run.filter(|run| self.filter.fits(run)).map_or(ListEntry::Passed, ListEntry::Shown)
     }
 }
 
@@ -134,11 +125,6 @@ impl ListSource<Run> for RunSource<'_> {
     fn entries_max(&self) -> usize {
         RUNS_WALKED_MAX
     }
-}
-
-/// Completed runs are the many: no row of theirs is written for this list.
-fn has_index(status: u8) -> bool {
-    RunStatus::code_of("completed") != Some(status)
 }
 
 /// The keys of all views of runs end with the run's id.

@@ -129,6 +129,20 @@ impl Client {
         self.call(request.json(body)).await
     }
 
+    /// Posts a change of something, if it is still at the revision `if_match` (when given).
+    pub async fn post_if<T: DeserializeOwned, B: Serialize + ?Sized>(
+        &self,
+        path: &str,
+        body: &B,
+        if_match: Option<u64>,
+    ) -> Result<T, Error> {
+        let mut request = self.request(Method::POST, path)?;
+        if let Some(revision) = if_match {
+            request = request.header(IF_MATCH, format!("\"{revision}\""));
+        }
+        self.call(request.json(body)).await
+    }
+
     /// Ends something.
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
         self.call(self.request(Method::DELETE, path)?).await

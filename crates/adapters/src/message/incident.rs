@@ -1,6 +1,6 @@
 //! What happened to an incident, in words: one line of its timeline each.
 
-use ordo_model::incident::{By, IncidentEvent, IncidentStatus, Link};
+use ordo_model::incident::{By, IncidentEvent, IncidentRole, IncidentStatus, Link};
 use ordo_model::notification::IncidentSubject;
 
 use super::{Mood, Phrase, Topic, Words};
@@ -33,6 +33,24 @@ fn happening(incident: &IncidentSubject, event: &IncidentEvent) -> (Phrase, Opti
             let call = Phrase::text(format!("nobody acknowledged it, step {} of the escalation calls ", step + 1));
             (call.then_person(notify), None, Mood::Bad)
         }
+        IncidentEvent::RoleSet { role, person, by } => (given(by, *role, person.as_deref()), None, Mood::Neutral),
+        IncidentEvent::ImpactDescribed { text, by } => {
+            (who(by).then(" described the impact"), Some(text.clone()).filter(|text| !text.is_empty()), Mood::Worrying)
+        }
+        IncidentEvent::Snoozed { until, by } => {
+            (who(by).then(format!(" snoozed it until {until}")), None, Mood::Neutral)
+        }
+        IncidentEvent::SnoozeEnded { .. } => (Phrase::text("the snooze is over"), None, Mood::Worrying),
+        IncidentEvent::ActionAdded { text, by, .. } => {
+            (who(by).then(" added an action item"), Some(text.clone()), Mood::Neutral)
+        }
+        IncidentEvent::ActionCompleted { number, by } => {
+            (who(by).then(format!(" completed action item {number}")), None, Mood::Good)
+        }
+        IncidentEvent::ActionReopened { number, by } => {
+            (who(by).then(format!(" reopened action item {number}")), None, Mood::Neutral)
+        }
+        IncidentEvent::PostmortemWritten { by, .. } => (who(by).then(" wrote the postmortem"), None, Mood::Neutral),
         IncidentEvent::Retitled { .. }
         | IncidentEvent::Remembered { .. }
         | IncidentEvent::ClockStepped { .. }
@@ -54,6 +72,14 @@ fn assigned(by: &By, assignee: Option<&str>) -> Phrase {
         Some(name) if name == by.person() => who(by).then(" took it"),
         Some(name) => who(by).then(" assigned it to ").then_person(name),
         None => who(by).then(" left it without an assignee"),
+    }
+}
+
+fn given(by: &By, role: IncidentRole, person: Option<&str>) -> Phrase {
+    match person {
+        Some(name) if name == by.person() => who(by).then(format!(" took the role {role}")),
+        Some(name) => who(by).then(format!(" gave the role {role} to ")).then_person(name),
+        None => who(by).then(format!(" left the role {role} empty")),
     }
 }
 

@@ -5,7 +5,7 @@ use ordo_model::job::Notice;
 use ordo_model::notification::{Message, Subject};
 
 /// All of them, for people who choose.
-pub const EVENT_TYPES: [&str; 14] = [
+pub const EVENT_TYPES: [&str; 18] = [
     "incident.started",
     "incident.severity_set",
     "incident.assignee_set",
@@ -15,6 +15,10 @@ pub const EVENT_TYPES: [&str; 14] = [
     "incident.note_added",
     "incident.linked",
     "incident.escalated",
+    "incident.role_set",
+    "incident.impact_described",
+    "incident.snoozed",
+    "incident.snooze_ended",
     "job.failed",
     "job.recovered",
     "job.late",
@@ -41,7 +45,15 @@ const fn of_incident(event: &IncidentEvent) -> &'static str {
         IncidentEvent::NoteAdded { .. } => "incident.note_added",
         IncidentEvent::Linked { .. } => "incident.linked",
         IncidentEvent::Escalated { .. } => "incident.escalated",
-        // Bookkeeping, of which nobody is notified.
+        IncidentEvent::RoleSet { .. } => "incident.role_set",
+        IncidentEvent::ImpactDescribed { .. } => "incident.impact_described",
+        IncidentEvent::Snoozed { .. } => "incident.snoozed",
+        IncidentEvent::SnoozeEnded { .. } => "incident.snooze_ended",
+        // What nobody is notified of.
+        IncidentEvent::ActionAdded { .. } => "incident.action_added",
+        IncidentEvent::ActionCompleted { .. } => "incident.action_completed",
+        IncidentEvent::ActionReopened { .. } => "incident.action_reopened",
+        IncidentEvent::PostmortemWritten { .. } => "incident.postmortem_written",
         IncidentEvent::Retitled { .. } => "incident.retitled",
         IncidentEvent::Remembered { .. } => "incident.remembered",
         IncidentEvent::ClockStepped { .. } => "incident.clock_stepped",

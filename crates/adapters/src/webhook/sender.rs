@@ -43,7 +43,8 @@ pub fn sender_name(id: Uuid) -> String {
 
 const SENDER_PREFIX: &str = "webhook:";
 
-pub(super) fn is_sender_name(name: &str) -> bool {
+/// Whether it is the name of a subscription's sender.
+pub fn is_sender_name(name: &str) -> bool {
     name.starts_with(SENDER_PREFIX)
 }
 

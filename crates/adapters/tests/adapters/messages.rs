@@ -1,7 +1,7 @@
 //! Every message as people read it.
 
 use ordo_adapters::message::{EVENT_TYPES, event_type, words};
-use ordo_model::incident::{By, Card, IncidentEvent, IncidentSource, IncidentStatus, Link, Severity};
+use ordo_model::incident::{By, Card, IncidentEvent, IncidentRole, IncidentSource, IncidentStatus, Link, Severity};
 use ordo_model::job::{Notice, SkipReason, Timeliness};
 use ordo_model::notification::{IncidentSubject, JobSubject, Message, Subject};
 use ordo_model::schedule::Gap;
@@ -97,6 +97,7 @@ fn incidents() -> Vec<Message> {
         |assignee: Option<&str>| IncidentEvent::AssigneeSet { assignee: assignee.map(str::to_owned), by: anna() };
     let by_job = By::new("nightly-report", IncidentSource::Job);
     let clock = By::new("escalation", IncidentSource::Escalation);
+    let at = ordo_model::Timestamp::from_ms(1_763_200_000_000).unwrap();
     [
         IncidentEvent::IncidentStarted {
             title: "Checkout is down".into(),
@@ -121,6 +122,11 @@ fn incidents() -> Vec<Message> {
         IncidentEvent::AcknowledgementExpired { escalate_at: None, by: clock.clone() },
         IncidentEvent::NoteAdded { text: "it is the database\nagain".into(), by: anna() },
         IncidentEvent::Linked { link: Link::Run { id: run() }, by: anna() },
+        IncidentEvent::RoleSet { role: IncidentRole::Lead, person: Some("slack:U2".into()), by: anna() },
+        IncidentEvent::RoleSet { role: IncidentRole::Communications, person: Some("anna".into()), by: anna() },
+        IncidentEvent::ImpactDescribed { text: "no orders since 09:12".into(), by: anna() },
+        IncidentEvent::Snoozed { until: at, by: anna() },
+        IncidentEvent::SnoozeEnded { escalate_at: None, by: clock.clone() },
         IncidentEvent::Escalated { step: 1, notify: "slack:U7".into(), via: None, escalate_at: None, by: clock },
     ]
     .iter()

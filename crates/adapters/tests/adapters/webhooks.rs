@@ -170,6 +170,7 @@ async fn one_who_wants_no_more_is_disabled() {
 
     receiver.answers(200);
     office.order(id, SubscriptionCommand::Enable).await;
+    eventually("its sender is back", async || (!office.senders.names().is_empty()).then_some(())).await;
     office.world.incident("Mail is down", None).await;
     office.world.settled(2).await;
     assert_eq!(receiver.taken().len(), 2, "it hears again");

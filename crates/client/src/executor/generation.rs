@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_api::executors::{Assignment, Assignments, Heartbeat, HeartbeatAnswer, Poll, Registered};
+use ordo_model::RunId;
 use tokio::sync::mpsc;
 
 use super::books::HeldRuns;
@@ -134,30 +135,18 @@ impl Generation<'_> {
     /// Begins what came. Where the server does not know whether anybody is there, first it hears so, and what it has given
     /// to others meanwhile is not begun.
     async fn take_in(&self, runs: Vec<Assignment>, confirm: bool) -> Result<(), Error> {
-        let mut begun = Vec::with_capacity(runs.len());
-        for run in runs {
-            let cancel = Cancel::default();
-            self.books.begin(run.run_id, run.token, cancel.clone());
-            begun.push((run, cancel));
-        }
+        let mut taken = TakenRuns::hold(&self.books, runs);
         if confirm {
-            let lost = self.confirm().await?;
-            begun.retain(|(run, _)| match lost.contains(&run.run_id) {
-                true => {
-                    self.books.end(run.run_id, run.token);
-                    false
-                }
-                false => true,
-            });
+            taken.drop_lost(&self.confirm().await?);
         }
-        for (run, cancel) in begun {
+        for (run, cancel) in taken.into_runs() {
             work::begin(run, cancel, self.handler, &self.books, &self.send);
         }
         Ok(())
     }
 
     /// What it names and does not have, once the server has heard it.
-    async fn confirm(&self) -> Result<Vec<ordo_model::RunId>, Error> {
+    async fn confirm(&self) -> Result<Vec<RunId>, Error> {
         loop {
             match self.heartbeat().await {
                 Ok(beat) => return Ok(beat.lost),
@@ -168,5 +157,66 @@ impl Generation<'_> {
                 Err(error) => return Err(error),
             }
         }
+    }
+}
+
+/// Runs that are in the books and not begun yet. Whoever is forgotten while they are confirmed never begins them: they
+/// leave the books with this, or the executor would wait for their end for ever.
+struct TakenRuns<'a> {
+    books: &'a HeldRuns,
+    runs: Vec<(Assignment, Cancel)>,
+}
+
+impl<'a> TakenRuns<'a> {
+    fn hold(books: &'a HeldRuns, runs: Vec<Assignment>) -> TakenRuns<'a> {
+        let held = runs.into_iter().map(|run| {
+            let cancel = Cancel::default();
+            books.begin(run.run_id, run.token, cancel.clone());
+            (run, cancel)
+        });
+        TakenRuns { books, runs: held.collect() }
+    }
+
+    fn drop_lost(&mut self, lost: &[RunId]) {
+        for (run, _) in self.runs.extract_if(.., |(run, _)| lost.contains(&run.run_id)) {
+            self.books.end(run.run_id, run.token);
+        }
+    }
+
+    fn into_runs(mut self) -> Vec<(Assignment, Cancel)> {
+        std::mem::take(&mut self.runs)
+    }
+}
+
+impl Drop for TakenRuns<'_> {
+    fn drop(&mut self) {
+        self.runs.iter().for_each(|(run, _)| self.books.end(run.run_id, run.token));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn assignment(number: u8) -> Assignment {
+        let id = format!("0190a000-0000-7000-8000-0000000000{number:02}");
+        let form = json!({
+            "run_id": id, "job_id": id, "label": "x", "attempt": 1, "token": 7, "scheduled_for": null, "timeout": "1m",
+            "tool_name": "noop", "tool_input": {}, "payload": null, "shard": null
+        });
+        serde_json::from_value(form).unwrap()
+    }
+
+    #[tokio::test]
+    async fn runs_that_were_never_begun_keep_nobody_waiting() {
+        let books = HeldRuns::new(4);
+        drop(TakenRuns::hold(&books, vec![assignment(1), assignment(2)]));
+        tokio::time::timeout(Duration::from_secs(5), books.idle()).await.expect("the books are empty");
+        let mut taken = TakenRuns::hold(&books, vec![assignment(1), assignment(2)]);
+        taken.drop_lost(&[assignment(1).run_id]);
+        let begun: Vec<RunId> = taken.into_runs().iter().map(|(run, _)| run.run_id).collect();
+        assert_eq!(begun, [assignment(2).run_id]);
+        assert_eq!(books.held().len(), 1, "what is begun is in the books until it ends");
     }
 }

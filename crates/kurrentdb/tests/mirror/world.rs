@@ -48,6 +48,8 @@ fn item(entity: EntityId, expected: Version, events: Vec<NewEvent>) -> Item {
         disposition: Disposition::Keep { snapshot: b"{}".to_vec(), alarm: None },
         rows: Vec::new(),
         dedup: Vec::new(),
+        quotas: Vec::new(),
+        freed: Vec::new(),
         trim: None,
         forget_chunks: Vec::new(),
     }

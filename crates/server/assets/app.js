@@ -6,8 +6,8 @@ import { startPalette } from "./palette.js";
 import { startKeys } from "./keys.js";
 import { startSelection } from "./select.js";
 import { startForm } from "./form.js";
-import { startLog } from "./log.js";
 import { startCopy } from "./copy.js";
+import { startViews } from "./views.js";
 
 startTimes();
 startLive();
@@ -16,5 +16,5 @@ startPalette();
 startKeys();
 startSelection();
 startForm();
-startLog();
 startCopy();
+startViews();

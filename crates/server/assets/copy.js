@@ -1,7 +1,7 @@
 // Copies what stands beside a button; also where the browser offers no clipboard, as over plain HTTP.
 import { onRefresh } from "./live.js";
 
-async function copy(text) {
+export async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
   area.value = text;
@@ -19,7 +19,7 @@ export function startCopy() {
   document.addEventListener("click", async (event) => {
     const button = event.target.closest?.("[data-copy]");
     if (!button) return;
-    await copy(button.parentElement.querySelector("code").textContent);
+    await copy(button.dataset.copy || button.parentElement.querySelector("code").textContent);
     button.classList.add("done");
     document.getElementById("said").textContent = "Copied";
     setTimeout(() => button.classList.remove("done"), 1500);

@@ -1,12 +1,14 @@
-// Keys: ⌘K and Ctrl K to search, / for the search of the page, g and a letter to go somewhere, ? for the list.
+// Keys: ⌘K and Ctrl K to search, / for the search of the page, g and a letter to go somewhere, j k x Enter on rows, ? for
+// the list.
 import { openPalette } from "./palette.js";
 import { togglePause } from "./live.js";
+import { pressRow } from "./rows.js";
 
 const base = document.documentElement.dataset.base ?? "";
-const PLACES = { h: "/", j: "/jobs", r: "/runs", i: "/incidents", m: "/monitors", e: "/executors", n: "/nodes" };
+const PLACES = { h: "/", j: "/jobs", r: "/runs", i: "/incidents", m: "/monitors", e: "/executors", n: "/nodes", a: "/audit", c: "/chains" };
 let going = 0;
 
-const isTyping = (target) => target.closest?.("input, textarea, select, dialog[open]") !== null;
+const isTyping = (target) => target.closest?.("input:not([type=checkbox]), textarea, select, dialog[open]") !== null;
 
 function press(event) {
   if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
@@ -25,6 +27,7 @@ function press(event) {
     if (search) search.focus();
     else openPalette();
   }
+  if (pressRow(event.key)) return event.preventDefault();
   if (event.key === "?") document.getElementById("keys").showModal();
   if (event.key === "p") togglePause();
   if (event.key === "n" && document.documentElement.dataset.operate === "true") location.href = `${base}/jobs/new`;

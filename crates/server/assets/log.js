@@ -1,12 +1,19 @@
 // The log of a run: follows it while it grows, searches it, filters it, and keeps a link to each line.
 import { draw } from "./ansi.js";
-import { refresh } from "./live.js";
+import { copy } from "./copy.js";
+import { onRefresh, refresh } from "./live.js";
 
 /** More lines than this are left to the download. */
 const LINES_MAX = 20000;
+/** Words that a line about an error has. The server looks for the same. */
+const ERROR = /(^|[^a-z])(error|fatal|panic|exception|traceback|failed)s?([^a-z]|$)/i;
 
 const box = document.getElementById("log-lines");
-let stream = "";
+const toError = document.getElementById("log-error");
+const asked = new URLSearchParams(location.search);
+const chosen = { stream: asked.get("stream") ?? "", attempt: asked.get("attempt") ?? "" };
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, hourCycle: "h23", timeZone: box?.dataset.zone });
+const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long", timeZone: box?.dataset.zone });
 let attempt = 1;
 let count = 0;
 let words = "";
@@ -15,23 +22,34 @@ function made(line) {
   const row = document.createElement("div");
   row.className = `line ${line.stream}`;
   row.id = `L${++count}`;
+  row.dataset.of = line.attempt;
   const number = document.createElement("a");
   number.className = "n";
   number.href = `#L${count}`;
   number.setAttribute("aria-label", `Line ${count}`);
   number.textContent = count;
   const time = document.createElement("time");
-  time.dateTime = time.textContent = line.at;
+  const at = new Date(line.at);
+  time.dateTime = line.at;
+  time.textContent = clock.format(at).replace(",", ".");
+  time.title = exact.format(at);
   const text = document.createElement("span");
   text.className = "t";
   text.append(...draw(line.text));
   row.append(number, time, text);
   sift(row);
+  if (toError.hidden && ERROR.test(text.textContent)) {
+    toError.href = `#${row.id}`;
+    toError.hidden = false;
+  }
   return row;
 }
 
+const fits = (row) =>
+  (chosen.stream === "" || row.classList.contains(chosen.stream)) && (chosen.attempt === "" || row.dataset.of === chosen.attempt);
+
 function sift(row) {
-  row.classList.toggle("off", stream !== "" && !row.classList.contains(stream));
+  row.classList.toggle("off", !fits(row));
   const text = row.querySelector(".t");
   for (const mark of text.querySelectorAll("mark")) mark.replaceWith(...mark.childNodes);
   text.normalize();
@@ -119,42 +137,104 @@ function toLine() {
   const line = !found && /^#L\d+$/.test(location.hash) && document.querySelector(location.hash);
   if (!line) return;
   found = true;
+  for (const row of box.querySelectorAll(".here")) row.classList.remove("here");
   line.classList.add("here");
   line.scrollIntoView({ block: "center" });
 }
 
-export function startLog() {
-  if (!box) return;
-  count = Number(rows()[rows().length - 1]?.id.slice(1) ?? 0);
-  const heads = box.querySelectorAll(".attempt");
-  if (heads.length) attempt = Number(heads[heads.length - 1].textContent.split(" ")[1]);
+/** What a box says is remembered for the next log. */
+function remembered(id, change) {
+  const input = document.getElementById(id);
+  const stored = localStorage.getItem(`ordo-${id}`);
+  if (stored !== null) input.checked = stored === "yes";
+  change(input.checked);
+  input.addEventListener("change", () => {
+    localStorage.setItem(`ordo-${id}`, input.checked ? "yes" : "no");
+    change(input.checked);
+  });
+}
+
+function choose(field, value) {
+  chosen[field] = value;
+  const address = new URL(location.href);
+  for (const [name, text] of Object.entries(chosen)) {
+    if (text) address.searchParams.set(name, text);
+    else address.searchParams.delete(name);
+  }
+  // The page is asked for anew when something happens: it must come with the same choice.
+  history.replaceState(null, "", address);
+  mark();
+  for (const row of rows()) sift(row);
+}
+
+function mark() {
+  for (const field of ["stream", "attempt"]) {
+    for (const chip of document.querySelectorAll(`a[data-${field}]`)) {
+      if (chip.dataset[field] === chosen[field]) chip.setAttribute("aria-current", "true");
+      else chip.removeAttribute("aria-current");
+    }
+  }
+}
+
+/** What is shown, as text. */
+async function copyShown(button) {
+  const shown = [...rows()].filter((row) => !row.classList.contains("off"));
+  const withTimes = box.classList.contains("times");
+  const text = shown.map((row) => (withTimes ? `${row.querySelector("time").dateTime} ` : "") + row.querySelector(".t").textContent);
+  await copy(`${text.join("\n")}\n`);
+  button.classList.add("done");
+  document.getElementById("said").textContent = `${shown.length} lines copied`;
+  setTimeout(() => button.classList.remove("done"), 1500);
+}
+
+function start() {
+  count = Number(box.dataset.count);
+  attempt = Number(box.dataset.attempt);
   const input = document.getElementById("log-search");
   const follows = document.getElementById("log-follow");
-  const times = document.getElementById("log-times");
-  for (const id of ["log-search", "log-times-label", "log-follow-label"]) document.getElementById(id).hidden = false;
+  const copies = document.getElementById("log-copy");
+  for (const id of ["log-search", "log-times-label", "log-wrap-label", "log-follow-label", "log-copy"]) document.getElementById(id).hidden = false;
   input.addEventListener("input", () => search(input));
   input.addEventListener("keydown", (event) => event.key === "Enter" && next(event.shiftKey));
-  times.addEventListener("change", () => box.classList.toggle("times", times.checked));
+  remembered("log-times", (on) => box.classList.toggle("times", on));
+  remembered("log-wrap", (on) => box.classList.toggle("whole", !on));
+  copies.addEventListener("click", () => copyShown(copies));
   follows.addEventListener("change", () => follows.checked && (box.scrollTop = box.scrollHeight));
+  toError.addEventListener("click", () => {
+    follows.checked = false;
+    // Also where it is the line that the address names already.
+    found = false;
+    const line = document.querySelector(toError.getAttribute("href"));
+    if (line && !fits(line)) {
+      chosen.attempt = "";
+      choose("stream", "");
+    }
+    setTimeout(toLine);
+  });
+  addEventListener("hashchange", () => {
+    found = false;
+    toLine();
+  });
   // Whoever scrolls up wants to read, whoever reaches the end wants to follow.
   box.addEventListener("wheel", () => {
     if (box.dataset.over !== "true") {
       setTimeout(() => (follows.checked = box.scrollHeight - box.scrollTop - box.clientHeight < 8), 50);
     }
   }, { passive: true });
-  for (const chip of document.querySelectorAll("[data-stream]")) {
-    chip.addEventListener("click", (event) => {
-      event.preventDefault();
-      stream = chip.dataset.stream;
-      for (const one of document.querySelectorAll("[data-stream]")) one.removeAttribute("aria-current");
-      chip.setAttribute("aria-current", "true");
-      for (const row of rows()) sift(row);
-    });
-  }
-  const asked = new URLSearchParams(location.search).get("stream");
+  document.addEventListener("click", (event) => {
+    const chip = event.target.closest?.("a[data-stream], a[data-attempt]");
+    // The other lines are not on a page that came with some of them: the link is followed.
+    if (!chip || box.dataset.filtered === "true" || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    if (chip.dataset.stream === undefined) choose("attempt", chip.dataset.attempt);
+    else choose("stream", chip.dataset.stream);
+  });
+  onRefresh(mark);
   const isCut = document.querySelector(".log-cut") !== null;
   toLine();
   if (location.hash.startsWith("#L")) follows.checked = false;
-  if (!asked && (box.dataset.over !== "true" || isCut)) follow(follows);
+  if (box.dataset.over !== "true" || isCut) follow(follows);
   if (follows.checked) box.scrollTop = box.scrollHeight;
 }
+
+if (box) start();

@@ -113,6 +113,12 @@ impl App {
         App { engine: engine.unsigned(), actor: None, parts: Arc::new(parts) }
     }
 
+    /// The same for somebody who only looks: what is read may be a moment old.
+    #[must_use]
+    pub(crate) fn only_looking(&self) -> App {
+        App { engine: self.engine.only_looking(), ..self.clone() }
+    }
+
     /// The same in somebody's hands.
     #[must_use]
     pub(crate) fn signed_by(&self, actor: Actor) -> App {

@@ -1,8 +1,11 @@
 //! The handlers of the API, by resource. Each translates between the wire and the engine.
 
+pub(crate) mod audit;
+pub(crate) mod channels;
 pub(crate) mod cron;
 pub(crate) mod events;
 pub(crate) mod executors;
+pub(crate) mod forecast;
 pub(crate) mod health;
 pub(crate) mod hooks;
 pub(crate) mod incidents;

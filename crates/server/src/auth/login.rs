@@ -2,11 +2,15 @@
 //!
 //! Invariant: the token is in no answer, no cookie and no log line; whoever guesses is slowed down by address.
 
+use std::net::IpAddr;
+
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
+use ordo_engine::clock::new_id;
 use ordo_engine::tokens::is_minted;
+use ordo_model::login::{Login, LoginCommand};
 use ordo_model::{Actor, ActorSource};
 
 use crate::app::App;
@@ -18,6 +22,9 @@ use crate::http::params::Params;
 use crate::http::peer::RemoteAddress;
 use crate::http::problem::Problem;
 use crate::http::trace::request_span::RequestId;
+
+/// Whoever is turned away.
+const NOBODY: &str = "nobody";
 
 /// `/login?token=…`: the link that `ordo serve` prints.
 pub(crate) async fn by_link(
@@ -86,23 +93,44 @@ async fn enter(
     if let Some(refusal) = refusal.filter(|_| !is_minted(token)) {
         return Err(refusal);
     }
-    let cookie = match (cookie(app, headers, token).await, share.and_then(|share| share.refusal())) {
-        (Ok(cookie), _) => cookie,
+    let (name, cookie) = match (cookie(app, headers, token).await, share.and_then(|share| share.refusal())) {
+        (Ok(entered), _) => entered,
         (Err(_), Some(refusal)) => return Err(refusal),
-        (Err(problem), None) => return Err(problem.into_response()),
+        (Err(problem), None) => {
+            if problem.code == Code::Unauthorized {
+                record(app, NOBODY, address, false).await;
+            }
+            return Err(problem.into_response());
+        }
     };
+    record(app, &name, address, true).await;
     address.into_iter().for_each(|address| app.rates.logged_in(address));
     let home = format!("{}/", app.base_path);
     Ok(redirect(next.as_deref().filter(|next| is_here(next)).unwrap_or(&home), Some(cookie)))
 }
 
-async fn cookie(app: &App, headers: &HeaderMap, token: &str) -> Result<HeaderValue, Problem> {
+/// Writes down that somebody came in or was turned away. Whoever may come in does so even if it cannot be written.
+async fn record(app: &App, name: &str, address: Option<IpAddr>, is_in: bool) {
+    let address = address.map_or_else(|| "socket".to_owned(), |address| address.to_string());
+    let app = app.signed_by(Actor::new(name, ActorSource::Page));
+    let (id, command) = match is_in {
+        true => (new_id(), LoginCommand::Enter { address }),
+        false => (Login::denied_id(&address, app.now()), LoginCommand::Deny { address }),
+    };
+    if let Err(error) = app.engine.command::<Login>(id, command).await {
+        tracing::warn!(%error, name, "a login could not be written down");
+    }
+}
+
+/// The token's name, and the header that the browser keeps.
+async fn cookie(app: &App, headers: &HeaderMap, token: &str) -> Result<(String, HeaderValue), Problem> {
     let refused = || Problem::new(Code::Unauthorized, "the token is not one of this server's, or it ended");
     let token = auth::find(app, token).await?.ok_or_else(refused)?;
     let key = app.engine.secrets().sealing_key().await?;
     let session = Session::of(&token, app.now());
     let cookie = session.cookie(&session.sealed(&key)?, headers, app.now());
-    cookie.ok_or_else(|| Problem::new(Code::Internal, "the session cannot be written down"))
+    let cookie = cookie.ok_or_else(|| Problem::new(Code::Internal, "the session cannot be written down"))?;
+    Ok((token.name.clone(), cookie))
 }
 
 /// A path of this server, never another one: `//evil.example` is one, and so is `/\evil.example` to a browser.

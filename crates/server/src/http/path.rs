@@ -55,6 +55,7 @@ macro_rules! id {
 
 id!(IncidentId, IncidentNotFound, "incident");
 id!(NotificationId, NotificationNotFound, "notification");
+id!(SilenceId, SilenceNotFound, "silence");
 id!(SubscriptionId, SubscriptionNotFound, "subscription");
 id!(TokenId, TokenNotFound, "token");
 
@@ -98,6 +99,24 @@ impl FromStr for SecretNamePath {
 impl Name for SecretNamePath {
     fn missing(given: &str) -> Problem {
         Problem::new(Code::SecretNotFound, format!("there is no secret {}", shortened(given)))
+    }
+}
+
+/// The name of a channel, right or wrong: the configuration says which.
+#[derive(Debug)]
+pub(crate) struct ChannelName(pub(crate) String);
+
+impl FromStr for ChannelName {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<ChannelName, Self::Err> {
+        Ok(ChannelName(text.to_owned()))
+    }
+}
+
+impl Name for ChannelName {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::ChannelNotFound, format!("there is no channel {}", shortened(given)))
     }
 }
 

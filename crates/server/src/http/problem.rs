@@ -15,6 +15,7 @@ use ordo_model::job::{Invalid, Refusal};
 use ordo_model::monitor::MonitorRefusal;
 use ordo_model::notification::NotificationRefusal;
 use ordo_model::secret::SecretRefusal;
+use ordo_model::silence::SilenceRefusal;
 use ordo_model::strict::Misread;
 use ordo_store::Fault;
 
@@ -159,9 +160,11 @@ impl From<IncidentRefusal> for Problem {
         match refusal {
             IncidentRefusal::NoSuchIncident => Problem::new(Code::IncidentNotFound, text),
             IncidentRefusal::Invalid(invalid) => Problem::field(Code::InvalidIncident, invalid.field, invalid.message),
-            IncidentRefusal::NoSuchMove { .. } | IncidentRefusal::Ended { .. } | IncidentRefusal::TooManyLinks => {
-                Problem::new(Code::WrongState, text)
-            }
+            IncidentRefusal::NoSuchAction { .. } => Problem::field(Code::InvalidIncident, "number", text),
+            IncidentRefusal::NoSuchMove { .. }
+            | IncidentRefusal::Ended { .. }
+            | IncidentRefusal::TooManyLinks
+            | IncidentRefusal::TooManyActions => Problem::new(Code::WrongState, text),
         }
     }
 }
@@ -194,6 +197,17 @@ impl From<NotificationRefusal> for Problem {
         match refusal {
             NotificationRefusal::NoSuchNotification => Problem::new(Code::NotificationNotFound, text),
             NotificationRefusal::WrongState { .. } => Problem::new(Code::WrongState, text),
+        }
+    }
+}
+
+impl From<SilenceRefusal> for Problem {
+    fn from(refusal: SilenceRefusal) -> Problem {
+        let text = refusal.to_string();
+        match refusal {
+            SilenceRefusal::NoSuchSilence => Problem::new(Code::SilenceNotFound, text),
+            SilenceRefusal::Exists => Problem::new(Code::WrongState, text),
+            SilenceRefusal::Invalid(invalid) => Problem::field(Code::InvalidSilence, invalid.field, invalid.message),
         }
     }
 }

@@ -4,22 +4,48 @@ use askama::Template;
 use axum::extract::Form;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use ordo_api::Code;
 use ordo_api::jobs::pool_reason;
 use ordo_engine::PoolSize;
 use ordo_engine::engine::Load;
 use ordo_engine::executors::ListedExecutor;
+use ordo_engine::run_list::RunFilter;
 use ordo_model::executor::Presence;
 use ordo_model::job::{Job, Pool};
 
 use crate::api::executors::{ExecutorId, not_hosted};
 use crate::http::path::Named;
 use crate::http::problem::Problem;
+use crate::pages::jobs::actions::{FormFields, field};
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
-use crate::pages::layout::shell::{NavSection, PageShell};
+use crate::pages::layout::shell::{NavSection, PageShell, queries};
 use crate::pages::objects::address;
 use crate::pages::runs::outcome::{Badge, grouped};
+use crate::pages::runs::row::{self, RunRow};
+use crate::pages::runs::search::RunSearch;
+use crate::pages::runs::timeline::{self, Timeline};
+
+/// How many of its last runs the page of an executor shows.
+const RUNS_SHOWN: usize = 20;
+
+#[derive(Template)]
+#[template(path = "executor.html")]
+struct ExecutorPage {
+    shell: PageShell,
+    row: ExecutorRow,
+    /// The token that it was registered with.
+    owner: Option<String>,
+    node: String,
+    is_draining: bool,
+    is_gone: bool,
+    timeline: Timeline,
+    rows: Vec<RunRow>,
+    runs_href: String,
+    all_runs: String,
+    server: String,
+}
 
 #[derive(Template)]
 #[template(path = "executors.html")]
@@ -33,6 +59,7 @@ struct ExecutorsPage {
     rows: Vec<ExecutorRow>,
     /// Where this page was asked for: what an executor dials.
     server: String,
+    own_runs: String,
 }
 
 struct PoolRow {
@@ -52,6 +79,7 @@ struct SlowRow {
 
 struct ExecutorRow {
     id: String,
+    href: String,
     name: String,
     group: String,
     tools: Vec<String>,
@@ -76,8 +104,10 @@ pub(crate) async fn show(ctx: PageContext, headers: HeaderMap) -> Result<Respons
         tools: ctx.app.engine.tools().keys().cloned().collect(),
         pools: pools(&ctx, &load),
         slow: slow(&ctx, &load).await?,
-        rows: listed.iter().map(|listed| row(&ctx, listed)).collect(),
+        rows: listed.iter().map(|listed| executor_row(&ctx, listed)).collect(),
         server: address(&headers, &ctx.app.base_path),
+        own_runs: ctx
+            .link(&RunSearch::default().with(&[("executor", &ctx.app.node.name), ("view", "timeline")]).address()),
         shell: PageShell::new(&ctx, NavSection::Executors, "Executors").await?,
     };
     answer::ok(&page)
@@ -117,11 +147,12 @@ fn slow_row(ctx: &PageContext, job: &Job) -> SlowRow {
     }
 }
 
-fn row(ctx: &PageContext, listed: &ListedExecutor) -> ExecutorRow {
+fn executor_row(ctx: &PageContext, listed: &ListedExecutor) -> ExecutorRow {
     let (executor, times) = (&listed.executor, ctx.times());
     let is_ours = executor.node == ctx.app.node.name;
     ExecutorRow {
         id: listed.id.to_string(),
+        href: ctx.link(&format!("/executors/{}", listed.id)),
         name: executor.offer.name.clone(),
         group: executor.offer.group.clone(),
         tools: executor.offer.tools.iter().cloned().collect(),
@@ -147,15 +178,47 @@ fn state(presence: &Presence) -> Badge {
     Badge { text: text.to_owned(), class, icon }
 }
 
+/// `GET /executors/{id}`
+pub(crate) async fn one(
+    ctx: PageContext,
+    Named(ExecutorId(id)): Named<ExecutorId>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let listed = ctx.app.engine.executors().await?;
+    let missing = || Problem::new(Code::ExecutorNotFound, format!("there is no executor {id}"));
+    let listed = listed.into_iter().find(|listed| listed.id == id).ok_or_else(missing)?;
+    let (executor, name) = (&listed.executor, listed.executor.offer.name.clone());
+    let search = RunSearch::default().with(&[("executor", &name), ("view", "timeline")]);
+    let filter = RunFilter { executor: Some(name.clone()), now: Some(ctx.now), ..RunFilter::default() };
+    let span = timeline::span(&filter, ctx.now);
+    let recent = queries(&ctx).runs(&filter, None, RUNS_SHOWN).await?;
+    let page = ExecutorPage {
+        shell: PageShell::new(&ctx, NavSection::Executors, name).await?,
+        owner: executor.owner.as_ref().map(|owner| owner.name.clone()),
+        node: executor.node.clone(),
+        is_draining: executor.presence == Presence::Draining,
+        is_gone: matches!(executor.presence, Presence::Lost { .. } | Presence::Left),
+        timeline: timeline::read(&ctx, &search, &filter, span).await?,
+        rows: row::rows(&ctx, &recent.items).await?,
+        runs_href: ctx.link(&search.address()),
+        all_runs: ctx.link(&search.with(&[("view", "")]).address()),
+        server: address(&headers, &ctx.app.base_path),
+        row: executor_row(&ctx, &listed),
+    };
+    answer::ok(&page)
+}
+
 /// `POST /executors/{id}/drain`
 pub(crate) async fn drain(
     ctx: PageContext,
     Named(ExecutorId(id)): Named<ExecutorId>,
-    Form(_): Form<Vec<(String, String)>>,
+    Form(fields): FormFields,
 ) -> Response {
+    let own = format!("/executors/{id}");
+    let to = field(&fields, "back").filter(|back| *back == own).unwrap_or("/executors");
     match drained(&ctx, id).await {
-        Ok(text) => ctx.go("/executors", &Flash::good(text)),
-        Err(problem) => ctx.go("/executors", &Flash::bad(problem.detail)),
+        Ok(text) => ctx.go(to, &Flash::good(text)),
+        Err(problem) => ctx.go(to, &Flash::bad(problem.detail)),
     }
 }
 

@@ -3,10 +3,14 @@
 //! Invariant: every page can be read and its main buttons used without a script; scripts only make it live. All
 //! addresses go through [`layout::context::PageContext::link`] or [`layout::shell::PageShell::link`], so that a path prefix holds everywhere.
 
+mod audit;
+mod calendar;
+mod channels;
 mod charts;
 mod docs;
 mod executors;
 mod home;
+mod import;
 mod incidents;
 mod jobs;
 pub(crate) mod layout;
@@ -32,13 +36,21 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/jobs/new", get(jobs::edit::blank).post(jobs::edit::create)),
         ("/jobs/preview", post(jobs::edit::preview)),
         ("/jobs/bulk", post(jobs::bulk::order)),
+        ("/jobs/import", get(import::blank).post(import::take)),
         ("/jobs/{id}", get(jobs::job::show)),
+        ("/chains", get(jobs::tabs::graph::all)),
+        ("/jobs/{id}/definition", get(jobs::tabs::definition::show)),
+        ("/jobs/{id}/chain", get(jobs::tabs::graph::of_job)),
+        ("/jobs/{id}/history", get(jobs::tabs::history)),
+        ("/jobs/{id}/incidents", get(jobs::tabs::incidents)),
+        ("/jobs/{id}/revert", post(jobs::tabs::definition::revert)),
         ("/jobs/{id}/edit", get(jobs::edit::edit).post(jobs::edit::change)),
         ("/jobs/{id}/trigger", post(jobs::actions::trigger)),
         ("/jobs/{id}/pause", post(jobs::actions::pause)),
         ("/jobs/{id}/resume", post(jobs::actions::resume)),
         ("/jobs/{id}/cancel", post(jobs::actions::cancel)),
         ("/jobs/{id}/backfill", post(jobs::actions::backfill)),
+        ("/calendar", get(calendar::show)),
         ("/runs", get(runs::show)),
         ("/runs/{id}", get(runs::run::show)),
         ("/runs/{id}/log.txt", get(runs::log::download)),
@@ -46,11 +58,19 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/runs/{id}/retry", post(runs::run::retry)),
         ("/incidents", get(incidents::show).post(incidents::start)),
         ("/incidents/{id}", get(incidents::incident::show)),
-        ("/incidents/{id}/ack", post(incidents::incident::acknowledge)),
-        ("/incidents/{id}/status", post(incidents::incident::set_status)),
-        ("/incidents/{id}/severity", post(incidents::incident::set_severity)),
-        ("/incidents/{id}/assignee", post(incidents::incident::set_assignee)),
-        ("/incidents/{id}/notes", post(incidents::incident::note)),
+        ("/incidents/{id}/ack", post(incidents::change::acknowledge)),
+        ("/incidents/{id}/status", post(incidents::change::set_status)),
+        ("/incidents/{id}/severity", post(incidents::change::set_severity)),
+        ("/incidents/{id}/assignee", post(incidents::change::set_assignee)),
+        ("/incidents/{id}/roles", post(incidents::change::set_role)),
+        ("/incidents/{id}/impact", post(incidents::change::describe_impact)),
+        ("/incidents/{id}/actions", post(incidents::change::add_action)),
+        ("/incidents/{id}/actions/{number}", post(incidents::change::set_action)),
+        ("/incidents/{id}/snooze", post(incidents::change::snooze)),
+        ("/incidents/{id}/notes", post(incidents::change::note)),
+        ("/incidents/{id}/postmortem", get(incidents::postmortem::edit).post(incidents::postmortem::save)),
+        ("/silences", get(incidents::silences::show).post(incidents::silences::create)),
+        ("/silences/{id}/end", post(incidents::silences::end)),
         ("/monitors", get(monitors::list)),
         ("/monitors/new", get(monitors::blank).post(monitors::create)),
         ("/monitors/{name}", get(monitors::show)),
@@ -64,7 +84,10 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/hook/{slug}/remove", post(hooks::remove)),
         ("/deliveries/{slug}/{id}/replay", post(hooks::replay)),
         ("/executors", get(executors::show)),
+        ("/executors/{id}", get(executors::one)),
         ("/executors/{id}/drain", post(executors::drain)),
+        ("/channels", get(channels::show)),
+        ("/channels/{name}/test", post(channels::test)),
         ("/nodes", get(nodes::nodes)),
         ("/docs", get(docs::front)),
         ("/docs/{*page}", get(docs::page)),
@@ -82,6 +105,7 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/secrets", get(secrets::list)),
         ("/secrets/new", get(secrets::blank).post(secrets::put)),
         ("/secrets/{name}/remove", post(secrets::remove)),
+        ("/audit", get(audit::show)),
         ("/tokens", get(tokens::list)),
         ("/tokens/new", get(tokens::blank).post(tokens::create)),
         ("/tokens/{id}/revoke", post(tokens::revoke)),

@@ -57,7 +57,7 @@ pub(crate) async fn nodes(ctx: PageContext) -> Result<Response, Problem> {
         facts: vec![
             ("Name", ctx.app.node.name.clone()),
             ("Version", env!("CARGO_PKG_VERSION").to_owned()),
-            ("Takes work", if ctx.app.is_ready() { "yes" } else { "no" }.to_owned()),
+            ("Accepts work", if ctx.app.is_ready() { "yes" } else { "no" }.to_owned()),
             ("Up for", length(uptime)),
             ("Tick", ctx.app.node.tick_rate.to_string()),
             ("In the ring", grouped(load.ring)),
@@ -68,7 +68,7 @@ pub(crate) async fn nodes(ctx: PageContext) -> Result<Response, Problem> {
             ("Events", count(stats.events)),
             ("Entities", count(stats.entities)),
             ("Alarms", count(stats.alarms)),
-            ("Pieces of logs", count(stats.chunks)),
+            ("Log chunks", count(stats.chunks)),
         ],
         shell: PageShell::new(&ctx, NavSection::Nodes, "Nodes").await?,
     };

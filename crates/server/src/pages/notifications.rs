@@ -25,7 +25,7 @@ const NOTIFICATIONS: ListIntro = ListIntro {
     section: NavSection::Notifications,
     heading: "Notifications",
     icon: "dead",
-    about: "Notifications that could not be delivered, however often it was tried, are listed here.",
+    about: "Notifications that could not be delivered after all retries are listed here.",
     commands: &[("The same on the command line", "ordo notification list --state dead_lettered")],
     heads: &["Sender", "About", "Event", "State", "Written", "Last error", ""],
     create: None,
@@ -38,7 +38,8 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
     let code = NotificationState::code_of(&wanted).unwrap_or_default();
     let found = queries(&ctx).notifications(code, after(&mut params).as_ref(), PER_PAGE).await?;
     let address = |state: &str| ctx.link(&format!("/notifications?state={state}"));
-    let states = [("Not delivered", DEAD), ("Waiting", "waiting"), ("Delivered", "delivered")];
+    let states =
+        [("Not delivered", DEAD), ("Waiting", "waiting"), ("Delivered", "delivered"), ("Silenced", "silenced")];
     let is_dead = wanted == DEAD;
     let shown = ListContents {
         chips: states.map(|(label, state)| (label, address(state), state == wanted)).to_vec(),
@@ -54,7 +55,8 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
 }
 
 fn row(ctx: &PageContext, notification: &Versioned<Notification>) -> ListRow {
-    let is_dead = matches!(notification.state, NotificationState::DeadLettered { .. });
+    let is_dead =
+        matches!(notification.state, NotificationState::DeadLettered { .. } | NotificationState::Silenced { .. });
     let replay = match ctx.viewer.may_operate && is_dead {
         true => {
             let action = ctx.link(&format!("/notifications/{}/replay", notification.id));
@@ -123,7 +125,7 @@ pub(crate) async fn replay(
         return ctx.go(to, &Flash::bad(problem.detail));
     }
     match ctx.app.engine.command::<Notification>(id, NotificationCommand::Replay).await {
-        Ok(_) => ctx.go(to, &Flash::good("It is tried again")),
+        Ok(_) => ctx.go(to, &Flash::good("It is being sent again")),
         Err(error) => ctx.go(to, &Flash::bad(error.to_string())),
     }
 }

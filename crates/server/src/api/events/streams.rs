@@ -59,7 +59,9 @@ fn check_sight(app: &App, caller: &Caller, entity: EntityId) -> Result<(), Probl
         | Kind::Executor
         | Kind::Subscription
         | Kind::Monitor
-        | Kind::Notification => {
+        | Kind::Notification
+        | Kind::Silence
+        | Kind::Login => {
             Err(Problem::new(Code::Forbidden, format!("the events of a {name} need the role {}", right.least())))
         }
     }

@@ -1,18 +1,17 @@
-//! Incidents: start, list, read, and what people do about them.
+//! Incidents: start, list, read; what people do about them is in `change`.
+
+pub(crate) mod change;
+pub(crate) mod silences;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use ordo_api::alerting::incidents::{
-    Acknowledge, AddLink, AddNote, IncidentView, NewIncident, SetAssignee, SetSeverity, SetStatus, TimelineEntry,
-};
+use ordo_api::alerting::incidents::{IncidentView, NewIncident, TimelineEntry};
 use ordo_api::{Code, Page};
 use ordo_engine::incidents::{Happened, IncidentError, IncidentFilter};
 use ordo_engine::{CommitExtras, SubmitError, Versioned};
-use ordo_model::incident::{
-    Incident, IncidentCommand, IncidentRefusal, IncidentStatus, Severity, StartIncident, postmortem,
-};
+use ordo_model::incident::{Incident, IncidentRefusal, IncidentStatus, Severity, StartIncident, postmortem};
 use ordo_model::limits::INCIDENT_TITLE_MAX_BYTES;
 use ordo_model::{JobId, Timestamp, zones};
 use uuid::Uuid;
@@ -25,7 +24,7 @@ use crate::http::path::{IncidentId, Named};
 use crate::http::problem::Problem;
 
 /// The app in the hands of whoever asks, on behalf of whom the request names.
-fn acting(app: &App, whom: Option<String>) -> Result<App, Problem> {
+pub(super) fn acting(app: &App, whom: Option<String>) -> Result<App, Problem> {
     app.on_behalf_of(whom).map_err(|invalid| IncidentError::Refused(IncidentRefusal::Invalid(invalid)).into())
 }
 
@@ -75,7 +74,7 @@ async fn earlier(app: &App, once: Option<&Once>) -> Result<Option<Response>, Pro
     Ok(Some(answer))
 }
 
-fn answer(status: StatusCode, kept: &Versioned<Incident>) -> Response {
+pub(super) fn answer(status: StatusCode, kept: &Versioned<Incident>) -> Response {
     let mut answer = (status, Json(IncidentView::of(kept.id, kept))).into_response();
     if let (StatusCode::CREATED, Ok(place)) = (status, HeaderValue::from_str(&format!("/v1/incidents/{}", kept.id))) {
         answer.headers_mut().insert(header::LOCATION, place);
@@ -128,12 +127,14 @@ pub(crate) async fn show(
 ) -> Result<Response, Problem> {
     let found = find(&app, id).await?;
     let timeline = app.engine.queries().timeline(id).await?;
-    let entries = timeline.iter().map(|Happened { version, at, event, actor, published_at }| {
+    let entries = timeline.iter().map(|Happened { version, at, event, actor, published_at, .. }| {
         TimelineEntry::of(*version, *at, event, actor, *published_at)
     });
     let entries = entries.collect::<Result<Vec<TimelineEntry>, _>>();
     let timeline = entries.map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
-    Ok(Json(IncidentView { timeline: Some(timeline), ..IncidentView::of(id, &found) }).into_response())
+    let written = app.engine.queries().postmortem(&found).await?;
+    let view = IncidentView { timeline: Some(timeline), postmortem: Some(written), ..IncidentView::of(id, &found) };
+    Ok(Json(view).into_response())
 }
 
 pub(crate) async fn export(
@@ -155,54 +156,15 @@ pub(crate) async fn export(
     Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], text).into_response())
 }
 
-pub(crate) async fn assignee(
-    Signed(app): Signed,
-    Named(id): Named<IncidentId>,
-    body: Body,
+/// How many incidents are found alike.
+const SIMILAR_SHOWN: usize = 10;
+
+pub(crate) async fn similar(
+    State(app): State<App>,
+    Named(IncidentId(id)): Named<IncidentId>,
 ) -> Result<Response, Problem> {
-    let SetAssignee { assignee, actor } = body.parse()?;
-    let app = acting(&app, actor)?;
-    change(&app, id, IncidentCommand::SetAssignee { assignee, by: app.by() }).await
-}
-
-pub(crate) async fn severity(
-    Signed(app): Signed,
-    Named(id): Named<IncidentId>,
-    body: Body,
-) -> Result<Response, Problem> {
-    let SetSeverity { severity, actor } = body.parse()?;
-    let app = acting(&app, actor)?;
-    change(&app, id, IncidentCommand::SetSeverity { severity, by: app.by() }).await
-}
-
-pub(crate) async fn status(Signed(app): Signed, Named(id): Named<IncidentId>, body: Body) -> Result<Response, Problem> {
-    let SetStatus { status, message, actor } = body.parse()?;
-    let app = acting(&app, actor)?;
-    change(&app, id, IncidentCommand::UpdateStatus { status, message, by: app.by() }).await
-}
-
-pub(crate) async fn acknowledge(
-    Signed(app): Signed,
-    Named(id): Named<IncidentId>,
-    body: Body,
-) -> Result<Response, Problem> {
-    let Acknowledge { actor } = body.parse_or_default()?;
-    let app = acting(&app, actor)?;
-    change(&app, id, IncidentCommand::Acknowledge { by: app.by() }).await
-}
-
-pub(crate) async fn note(Signed(app): Signed, Named(id): Named<IncidentId>, body: Body) -> Result<Response, Problem> {
-    let AddNote { text, actor } = body.parse()?;
-    let app = acting(&app, actor)?;
-    change(&app, id, IncidentCommand::AddNote { text, by: app.by() }).await
-}
-
-pub(crate) async fn link(Signed(app): Signed, Named(id): Named<IncidentId>, body: Body) -> Result<Response, Problem> {
-    let AddLink { link, actor } = body.parse()?;
-    let app = acting(&app, actor)?;
-    change(&app, id, IncidentCommand::Link { link, by: app.by() }).await
-}
-
-async fn change(app: &App, IncidentId(id): IncidentId, command: IncidentCommand) -> Result<Response, Problem> {
-    Ok(answer(StatusCode::OK, &app.engine.command::<Incident>(id, command).await?.state))
+    let kept = find(&app, id).await?;
+    let found = app.engine.queries().similar(&kept, SIMILAR_SHOWN).await?;
+    let items = found.iter().map(|kept| IncidentView::of(kept.id, kept)).collect();
+    Ok(Json(Page { items, next_cursor: None }).into_response())
 }

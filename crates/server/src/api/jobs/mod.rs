@@ -4,6 +4,7 @@ pub(crate) mod as_action;
 pub(crate) mod batch;
 pub(crate) mod commands;
 pub(crate) mod list;
+pub(crate) mod revisions;
 pub(crate) mod tool_check;
 pub(crate) mod unique;
 

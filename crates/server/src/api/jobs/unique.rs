@@ -9,7 +9,7 @@ use ordo_engine::Claim;
 use ordo_engine::SubmitError;
 use ordo_engine::clock::new_id;
 use ordo_model::job::{Command, Definition, Job, OnConflict, UniqueKey};
-use ordo_model::{JobId, RunId, Timestamp, TraceParent};
+use ordo_model::{JobId, RunId, TraceParent};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -30,8 +30,7 @@ pub(crate) async fn create(
     // The key of the job says already what is the same request.
     idempotency::refuse(headers)?;
     let id = JobId(new_id());
-    let key = unique.key.of(&definition.label, &definition.tool_input);
-    let claim = claim(None, &key, unique, app.now(), id.0.as_bytes().to_vec());
+    let (claim, key) = Claim::of_unique_job(unique, &definition.label, &definition.tool_input, id, app.now());
     match app.engine.submit_once(id, command, claim).await {
         Ok(accepted) => Ok(created(app, &accepted.job)),
         Err(SubmitError::Duplicate(value)) => {
@@ -56,8 +55,7 @@ pub(crate) async fn trigger(
 ) -> Result<Response, Problem> {
     idempotency::refuse(headers)?;
     let input = tool_input.as_ref().unwrap_or(&job.definition.tool_input);
-    let key = unique.key.of(&job.definition.label, input);
-    let claim = claim(Some(job.id), &key, unique, app.now(), Vec::new());
+    let (claim, key) = Claim::of_unique_run(unique, &job.definition.label, input, job.id, app.now());
     match app.engine.submit_once(job.id, Command::Trigger { tool_input, traceparent }, claim).await {
         Ok(accepted) => match accepted.run_begun() {
             Some(run) => Ok(begun(run.id)),
@@ -72,13 +70,6 @@ pub(crate) async fn trigger(
         }
         Err(error) => Err(named(job.id, error)),
     }
-}
-
-/// A key that belongs to a job names the run that the order brings about.
-fn claim(job: Option<JobId>, key: &str, unique: &UniqueKey, now: Timestamp, value: Vec<u8>) -> Claim {
-    let scope = job.map_or_else(|| "job/".to_owned(), |job| format!("run/{job}/"));
-    let key = format!("unique/{scope}{key}").into_bytes();
-    Claim { key, until: now.plus(unique.window), value, names_run: job.is_some() }
 }
 
 fn read(value: &[u8]) -> Result<Uuid, Problem> {

@@ -35,6 +35,7 @@ pub(crate) async fn show(State(app): State<App>) -> Response {
         // What is known is shown: a scrape must not fail because the store does.
         Err(error) => tracing::warn!(%error, "the store could not be measured"),
     }
+    submissions(&mut page, &app).await;
     ([(header::CONTENT_TYPE, TEXT)], page.into_text()).into_response()
 }
 
@@ -62,6 +63,24 @@ fn runs(page: &mut MetricsText, metrics: &Metrics) {
     page.histogram("ordo_run_lateness_seconds", help, &metrics.lateness_ms, 1e3);
     let help = "From the start of a run's first attempt to the run's end.";
     page.histogram("ordo_run_duration_seconds", help, &metrics.duration_ms, 1e3);
+}
+
+/// Of a store that other programs reach with SQL.
+async fn submissions(page: &mut MetricsText, app: &App) {
+    let Some(queue) = app.engine.queries().store().submissions() else { return };
+    let (metrics, read) = (app.engine.metrics(), Metrics::read);
+    let outcomes = [
+        ("outcome", "accepted", read(&metrics.submissions_accepted)),
+        ("outcome", "refused", read(&metrics.submissions_refused)),
+    ];
+    page.counters("ordo_submissions_total", "Rows of ordo.submissions that this node settled, by outcome.", outcomes);
+    match queue.overdue().await {
+        Ok(overdue) => {
+            let help = "For how long the row of ordo.submissions that is next has been waiting for a node to take it.";
+            page.gauge("ordo_submissions_overdue_seconds", help, overdue.ms() as f64 / 1e3);
+        }
+        Err(error) => tracing::warn!(%error, "submissions could not be looked at"),
+    }
 }
 
 fn hooks(page: &mut MetricsText, metrics: &Metrics) {

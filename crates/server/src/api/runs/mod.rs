@@ -2,19 +2,17 @@
 
 pub(crate) mod log_follow;
 pub(crate) mod logs;
-
-use std::str::FromStr;
+pub(crate) mod search;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use ordo_api::Page;
 use ordo_api::runs::CancelRun;
-use ordo_api::{Code, Page};
 use ordo_engine::SubmitError;
-use ordo_engine::run_list::RunFilter;
+use ordo_model::RunId;
 use ordo_model::job::{Command, Refusal, Run, RunStatus};
-use ordo_model::{JobId, Millis, RunId, Timestamp};
 
 use crate::api::jobs::commands::{begin_run, earlier};
 use crate::app::{App, Signed};
@@ -28,8 +26,7 @@ use crate::http::trace::request_span::CallerTrace;
 const CANCELLED: &str = "cancelled on request";
 
 pub(crate) async fn list(State(app): State<App>, mut params: Params) -> Result<Response, Problem> {
-    let since = params.take::<Since>("since")?.map(|since| since.moment(app.now()));
-    let filter = RunFilter { job_id: params.take::<JobId>("job_id")?, status: take_status(&mut params)?, since };
+    let filter = search::take_filter(&mut params, app.now())?;
     let limit = params.take_limit()?;
     let after = params.take_cursor::<Cursor>()?;
     params.finish()?;
@@ -49,38 +46,6 @@ async fn shown(app: &App, mut runs: Vec<Run>) -> Result<Vec<Run>, Problem> {
         }
     }
     Ok(runs)
-}
-
-fn take_status(params: &mut Params) -> Result<Option<u8>, Problem> {
-    let Some(given) = params.take_text("status") else { return Ok(None) };
-    let unknown =
-        || Problem::field(Code::InvalidQuery, "status", format!("must be one of {}", RunStatus::NAMES.join(", ")));
-    RunStatus::code_of(&given).map(Some).ok_or_else(unknown)
-}
-
-/// A moment, or how long ago it was.
-#[derive(Debug, Clone, Copy)]
-enum Since {
-    At(Timestamp),
-    Ago(Millis),
-}
-
-impl FromStr for Since {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Since, String> {
-        let ago = || text.parse().map(Since::Ago).map_err(|_| "must be a time or a duration, such as 1h".to_owned());
-        text.parse().map(Since::At).or_else(|_| ago())
-    }
-}
-
-impl Since {
-    fn moment(self, now: Timestamp) -> Timestamp {
-        match self {
-            Since::At(at) => at,
-            Since::Ago(length) => now.minus(length),
-        }
-    }
 }
 
 pub(crate) async fn show(State(app): State<App>, Named(id): Named<RunId>) -> Result<Response, Problem> {

@@ -2,9 +2,12 @@
 //!
 //! Invariant: an outcome has a shape as well as a colour; a picture has words beside it that say the same.
 
+pub(crate) mod around;
 pub(crate) mod day;
+pub(crate) mod gantt;
 pub(crate) mod heartbeat;
 pub(crate) mod heat;
+pub(crate) mod histogram;
 pub(crate) mod minutes;
 pub(crate) mod ring;
 pub(crate) mod scatter;

@@ -78,7 +78,7 @@ fn at(run: &Run) -> i64 {
 }
 
 /// A line without a length: its round ends make a dot that no scaling distorts. A failure is a stroke instead.
-fn dot(run: &Run, x: f64, y: f64) -> String {
+pub(super) fn dot(run: &Run, x: f64, y: f64) -> String {
     let y = y.clamp(3.0, HEIGHT - 3.0);
     match &run.status {
         RunStatus::Failed { .. } => {
@@ -93,7 +93,7 @@ fn dot(run: &Run, x: f64, y: f64) -> String {
 }
 
 /// A round number at or above the value.
-fn nice(ms: i64) -> i64 {
+pub(super) fn nice(ms: i64) -> i64 {
     let mut size = 1;
     loop {
         for step in [1, 2, 5] {

@@ -115,6 +115,7 @@ impl Book {
     }
 }
 
+#[cfg(any(debug_assertions, test))]
 impl ContentsLine {
     fn into_path(self) -> Option<String> {
         match self {

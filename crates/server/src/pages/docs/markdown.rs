@@ -28,6 +28,29 @@ pub(super) fn render(text: &str, path: &str, book: &Book, link: &dyn Fn(&str) ->
     page
 }
 
+/// A text that people wrote, as HTML: no markup of its own, no pictures, and links only to the web.
+pub(crate) fn plain(text: &str) -> String {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
+    let is_picture = |event: &Event<'_>| matches!(event, Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image));
+    let events =
+        Parser::new_ext(text, options).filter(|event| !is_markup(event) && !is_picture(event)).map(
+            |event| match event {
+                Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+                    let is_of_the_web = dest_url.starts_with("https://")
+                        || dest_url.starts_with("http://")
+                        || dest_url.starts_with('/');
+                    let dest_url = if is_of_the_web { dest_url } else { CowStr::from("#") };
+                    Event::Start(Tag::Link { link_type, dest_url, title, id })
+                }
+                Event::Start(Tag::Table(columns)) => Event::Start(Tag::Table(vec![Alignment::None; columns.len()])),
+                other => other,
+            },
+        );
+    let mut page = String::with_capacity(text.len() * 2);
+    html::push_html(&mut page, events);
+    page
+}
+
 fn is_markup(event: &Event<'_>) -> bool {
     let block = |tag: &Tag<'_>| matches!(tag, Tag::HtmlBlock);
     match event {
@@ -85,6 +108,16 @@ fn resolved(page: &str, target: &str, book: &Book) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_people_write_cannot_act() {
+        let shown = plain(
+            "### Why\n\nA **bold** <script>x</script> [a](javascript:alert(1)) ![p](https://x/y.png) [b](https://x)",
+        );
+        assert!(shown.contains("<h3>Why</h3>") && shown.contains("<strong>bold</strong>"), "{shown}");
+        assert!(!shown.contains("script>") && !shown.contains("javascript") && !shown.contains("<img"), "{shown}");
+        assert!(shown.contains("href=\"https://x\""), "{shown}");
+    }
 
     fn shown(text: &str) -> String {
         render(text, "docs/guides/upgrade.md", Book::of_this_binary(), &|there| format!("/base/docs/{there}"))

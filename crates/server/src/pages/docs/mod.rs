@@ -17,6 +17,11 @@ use crate::pages::layout::html::Html;
 use crate::pages::layout::shell::{NavSection, PageShell};
 use book::{Book, ContentsLine, address};
 
+/// A text that people wrote in Markdown; nothing in it can act.
+pub(crate) fn plain_markdown(text: &str) -> Html {
+    Html::new().raw(markdown::plain(text))
+}
+
 /// What is shown at `/docs` itself.
 const FRONT: &str = "docs/why.md";
 

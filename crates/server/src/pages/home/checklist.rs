@@ -31,7 +31,7 @@ pub(crate) async fn read(ctx: &PageContext, has_jobs: bool) -> Result<Vec<FirstS
         step("Create a job", "A command or an HTTP request, and a schedule for it", "/jobs/new", has_jobs),
         step("See it run", "Its log and its result are on the page of the run", "/runs", has_run),
         step(
-            "Be told when it fails",
+            "Be notified when it fails",
             "A subscription sends incidents to another system; Slack and e-mail are set up in the configuration",
             "/subscriptions/new",
             is_told,

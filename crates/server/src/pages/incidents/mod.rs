@@ -1,6 +1,10 @@
 //! The list of incidents, and a form to start one.
 
+pub(crate) mod change;
 pub(crate) mod incident;
+pub(crate) mod postmortem;
+pub(crate) mod silences;
+mod story;
 
 use axum::extract::Form;
 use axum::response::Response;

@@ -12,7 +12,7 @@ use crate::api::jobs::{find, named};
 use crate::http::path::Named;
 use crate::http::problem::Problem;
 use crate::pages::layout::context::{Flash, PageContext};
-use crate::pages::runs::outcome::grouped;
+use crate::pages::runs::outcome::{Counted, counted};
 
 pub(crate) type FormFields = Form<Vec<(String, String)>>;
 
@@ -104,10 +104,10 @@ async fn backfilled(ctx: &PageContext, id: JobId, fields: &[(String, String)]) -
     let command = Command::Backfill { from, to };
     if field(fields, "dry_run").is_some() {
         decide(id, Some(job), SlottedCommand { command, reservation: None }, ctx.now)?;
-        return Ok(format!("A backfill would run {} occurrences", grouped(found)));
+        return Ok(format!("A backfill would run {}", counted(Counted::exactly(found), "occurrence", "occurrences")));
     }
     ctx.app.engine.submit(id, command).await.map_err(|error| named(id, error))?;
-    Ok(format!("Backfilling {} occurrences", grouped(found)))
+    Ok(format!("Backfilling {}", counted(Counted::exactly(found), "occurrence", "occurrences")))
 }
 
 /// A wall-clock time in the viewer's zone.

@@ -17,6 +17,7 @@ use crate::api::jobs::tool_check;
 use crate::http::params::Params;
 use crate::http::path::Named;
 use crate::http::problem::Problem;
+use crate::pages::calendar::hint;
 use crate::pages::jobs::actions::field;
 use crate::pages::jobs::equivalents;
 use crate::pages::jobs::fields::JobForm;
@@ -50,8 +51,8 @@ impl FormPage {
     fn alerts(&self) -> [(&'static str, &'static str, &AlertFields); 2] {
         let more = &self.fields.more;
         [
-            ("failure", "When a run has failed for good", &more.on_failure),
-            ("missed", "When a run did not happen in time", &more.on_missed),
+            ("failure", "When a run fails after all retries", &more.on_failure),
+            ("missed", "When a run is late or missed", &more.on_missed),
         ]
     }
 
@@ -88,6 +89,9 @@ pub(crate) struct FormPreview {
     curl: String,
     wrong: Option<String>,
     errors: Vec<(&'static str, String)>,
+    /// What it would meet in the week to come.
+    hints: Vec<String>,
+    calendar: String,
 }
 
 impl FormPreview {
@@ -101,9 +105,15 @@ impl FormPreview {
             curl: String::new(),
             wrong: None,
             errors: Vec::new(),
+            hints: Vec::new(),
+            calendar: ctx.link("/calendar"),
         };
         match definition(ctx, fields).await {
-            Ok(definition) => preview.fill(ctx, &definition),
+            Ok(definition) => {
+                preview.fill(ctx, &definition);
+                // A form is shown all the same when nobody can look ahead.
+                preview.hints = hint::hints(ctx, &definition).await.unwrap_or_default();
+            }
             Err(problem) => {
                 preview.errors = placed(fields, &problem);
                 preview.wrong = Some(problem.detail);
@@ -298,7 +308,7 @@ async fn changed(ctx: &PageContext, job: &Job, fields: &JobForm, revision: Optio
     let before = JobForm::of(&job.definition, &ctx.times(), zone).to_json(zone)?;
     let mut patch = difference(&before, with_ids(ctx, fields).await?.to_json(zone)?);
     if let Some(trigger) = patch.get_mut("trigger") {
-        keep_windows(&job.definition, trigger);
+        keep_end(&job.definition, trigger);
     }
     if patch.is_empty() {
         return Ok(());
@@ -316,19 +326,14 @@ fn difference(before: &Map<String, Value>, after: Map<String, Value>) -> Map<Str
     after.into_iter().filter(|(key, value)| before.get(key) != Some(value)).chain(gone).collect()
 }
 
-/// A trigger is replaced whole; windows that the form does not show go along.
-fn keep_windows(definition: &Definition, trigger: &mut Value) {
+/// A trigger is replaced whole; what the form does not show goes along.
+fn keep_end(definition: &Definition, trigger: &mut Value) {
     let old = serde_json::to_value(&definition.trigger).unwrap_or_default();
     if trigger["type"] != "scheduled" {
         return;
     }
-    for name in ["end", "exclude"] {
-        if let Some(kept) = old.get(name) {
-            trigger[name] = kept.clone();
-        }
-    }
-    if let (Some(dst), true) = (old.get("dst"), trigger.get("cron").is_some()) {
-        trigger["dst"] = dst.clone();
+    if let Some(end) = old.get("end") {
+        trigger["end"] = end.clone();
     }
 }
 

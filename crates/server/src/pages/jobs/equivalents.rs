@@ -87,9 +87,19 @@ fn trigger_options(trigger: &Trigger, option: &mut impl FnMut(&str, &str)) {
     match &schedule.rule {
         Rule::At { at } => option("at", &at.to_string()),
         Rule::Every { every } => option("every", &every.to_string()),
-        Rule::Cron { expr, timezone, .. } => {
+        Rule::Cron { expr, timezone, dst } => {
             option("cron", expr);
             option("tz", timezone);
+            for (name, value, default) in [
+                ("dst-skipped", serde_json::to_value(dst.skipped), "shift"),
+                ("dst-repeated", serde_json::to_value(dst.repeated), "first"),
+            ] {
+                if let Ok(Value::String(value)) = value
+                    && value != default
+                {
+                    option(name, &value);
+                }
+            }
         }
     }
     if let Some(jitter) = schedule.jitter {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::http::problem::Problem;
 use crate::pages::jobs::actions::wall_time;
+use crate::pages::jobs::exclusions;
 use crate::pages::jobs::more_fields::{self, MoreFields};
 use crate::pages::layout::moment::Times;
 
@@ -36,6 +37,11 @@ pub(crate) struct JobForm {
     pub(crate) at: String,
     pub(crate) hook: String,
     pub(crate) jitter: String,
+    /// When it does not fire, one on each line.
+    pub(crate) exclude: String,
+    /// What becomes of a time that the clock skips, or repeats.
+    pub(crate) dst_skipped: String,
+    pub(crate) dst_repeated: String,
     pub(crate) misfire: String,
     pub(crate) block: String,
     pub(crate) concurrent: String,
@@ -75,6 +81,9 @@ impl JobForm {
             at: String::new(),
             hook: String::new(),
             jitter: String::new(),
+            exclude: String::new(),
+            dst_skipped: "shift".into(),
+            dst_repeated: "first".into(),
             misfire: "fire_once_now".into(),
             block: "serial".into(),
             concurrent: "4".into(),
@@ -115,6 +124,9 @@ impl JobForm {
             at: line("at"),
             hook: line("hook"),
             jitter: line("jitter"),
+            exclude: lines("exclude").trim().to_owned(),
+            dst_skipped: line("dst_skipped"),
+            dst_repeated: line("dst_repeated"),
             misfire: line("misfire"),
             block: line("block"),
             concurrent: line("concurrent"),
@@ -206,13 +218,15 @@ impl JobForm {
             }
         };
         self.jitter = schedule.jitter.map_or_else(String::new, |jitter| jitter.to_string());
+        self.exclude = exclusions::written(&schedule.exclude);
         match &schedule.rule {
             Rule::At { at } => {
                 (self.when, self.at) = ("at".into(), times.local(*at).strftime("%Y-%m-%dT%H:%M:%S").to_string());
             }
             Rule::Every { every } => (self.when, self.every) = ("every".into(), every.to_string()),
-            Rule::Cron { expr, timezone, .. } => {
+            Rule::Cron { expr, timezone, dst } => {
                 (self.when, self.cron, self.timezone) = ("cron".into(), expr.clone(), timezone.clone());
+                (self.dst_skipped, self.dst_repeated) = (name_of(dst.skipped), name_of(dst.repeated));
             }
         }
     }
@@ -279,7 +293,7 @@ impl JobForm {
     fn trigger(&self, zone: &str) -> Result<Value, Problem> {
         let mut trigger = match self.when.as_str() {
             "every" => json!({ "type": "scheduled", "every": self.every }),
-            "cron" => json!({ "type": "scheduled", "cron": self.cron, "timezone": self.timezone }),
+            "cron" => self.cron(),
             "at" => {
                 let at = wall_time(&self.at, zone).ok_or_else(|| wrong("at", "must be a date and a time"))?;
                 json!({ "type": "scheduled", "at": at })
@@ -290,7 +304,27 @@ impl JobForm {
         if !self.jitter.is_empty() {
             trigger["jitter"] = json!(self.jitter);
         }
+        let exclude = exclusions::read(&self.exclude).map_err(|line| wrong("exclude", &line))?;
+        if !exclude.is_empty() {
+            trigger["exclude"] = Value::Array(exclude);
+        }
         Ok(trigger)
+    }
+
+    fn cron(&self) -> Value {
+        let mut trigger = json!({ "type": "scheduled", "cron": self.cron, "timezone": self.timezone });
+        let mut dst = Map::new();
+        for (name, value, default) in
+            [("skipped", &self.dst_skipped, "shift"), ("repeated", &self.dst_repeated, "first")]
+        {
+            if !value.is_empty() && value != default {
+                dst.insert(name.to_owned(), json!(value));
+            }
+        }
+        if !dst.is_empty() {
+            trigger["dst"] = Value::Object(dst);
+        }
+        trigger
     }
 
     fn block(&self) -> Result<Value, Problem> {
@@ -324,6 +358,9 @@ impl JobForm {
             "tool_name" => "tool_name",
             "trigger.timezone" => "timezone",
             "trigger.jitter" => "jitter",
+            "exclude" => "exclude",
+            other if other.starts_with("trigger.exclude") => "exclude",
+            other if other.starts_with("trigger.dst") => "dst_skipped",
             "trigger.hook" => "hook",
             "misfire" => "misfire",
             "block" | "concurrent" => "concurrent",
@@ -343,7 +380,12 @@ impl JobForm {
 }
 
 fn routing_name(routing: Routing) -> String {
-    serde_json::to_value(routing).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
+    name_of(routing)
+}
+
+/// As it is written on the wire.
+fn name_of(choice: impl serde::Serialize) -> String {
+    serde_json::to_value(choice).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 pub(super) fn number(text: &str, field: &str) -> Result<u64, Problem> {
@@ -379,6 +421,9 @@ mod tests {
                 "trigger":{"type":"scheduled","cron":"0 2 * * *","timezone":"Europe/Berlin","jitter":"1m"}}"#,
             r#"{"label":"c","tool_name":"http","tool_input":{"method":"POST","url":"http://x","headers":{"A":"b"}},
                 "trigger":{"type":"webhook","hook":"gh"},"block":{"concurrent":{"max":7}},"priority":9,"group":"gpu","routing":"lru"}"#,
+            r#"{"label":"e","tool_name":"noop","trigger":{"type":"scheduled","cron":"30 2 * * *","timezone":"Europe/Berlin",
+                "dst":{"skipped":"skip","repeated":"both"},
+                "exclude":[{"days":["sat","sun"]},{"from":"22:00","to":"06:00"},{"dates":["2026-12-24"]}]}}"#,
             r#"{"label":"d","tool_name":"noop","trigger":{"type":"scheduled","at":"2030-01-01T12:00:00.000Z"},
                 "retry":{"max_attempts":3,"backoff":"5s"},"misfire":"do_nothing","idempotent":true}"#,
         ] {

@@ -11,9 +11,7 @@ use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
 use crate::pages::layout::moment::{Times, relative};
 use crate::pages::layout::shell::queries;
-use crate::pages::runs::outcome::shortened;
-
-const EVENTS_SHOWN: u64 = 40;
+use crate::pages::runs::outcome::{occurrences, shortened};
 
 #[derive(Debug, Clone)]
 pub(crate) struct HistoryEntry {
@@ -28,10 +26,10 @@ pub(crate) struct HistoryEntry {
     pub(crate) href: Option<String>,
 }
 
-/// Newest first.
-pub(crate) async fn read(ctx: &PageContext, job: &Job, times: &Times) -> Result<Vec<HistoryEntry>, Fault> {
-    let from = job.version.saturating_sub(EVENTS_SHOWN - 1).max(1);
-    let (stored, _) = queries(ctx).history(job.id.into(), from, EVENTS_SHOWN as usize).await?;
+/// The last so many, newest first.
+pub(crate) async fn read(ctx: &PageContext, job: &Job, times: &Times, count: u64) -> Result<Vec<HistoryEntry>, Fault> {
+    let from = job.version.saturating_sub(count.saturating_sub(1)).max(1);
+    let (stored, _) = queries(ctx).history(job.id.into(), from, usize::try_from(count).unwrap_or(usize::MAX)).await?;
     stored.iter().rev().map(|event| entry(ctx, event, times)).collect()
 }
 
@@ -84,7 +82,7 @@ pub(crate) fn describe(event: &Event, at: Timestamp) -> String {
             format!("attempt {attempt} failed: {}{again}", shortened(reason, 160))
         }
         Event::JobSkipped { reason, gap, .. } => {
-            let count = gap.map_or_else(String::new, |gap| format!(", {} occurrences", gap.count));
+            let count = gap.map_or_else(String::new, |gap| format!(", {}", occurrences(gap.count)));
             format!("skipped: {}{count}", reason.name().replace('_', " "))
         }
         Event::RunReady { .. } => "waited long enough".to_owned(),

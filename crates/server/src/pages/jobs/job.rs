@@ -15,8 +15,8 @@ use crate::pages::charts::heat::{self, HeatRow};
 use crate::pages::charts::scatter::{self, Measure, Scatter};
 use crate::pages::jobs::chain::{self, Chain};
 use crate::pages::jobs::equivalents;
-use crate::pages::jobs::history::{self, HistoryEntry};
 use crate::pages::jobs::policies::{self, Policy};
+use crate::pages::jobs::tabs;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
@@ -63,7 +63,7 @@ struct JobPage {
     input: Html,
     input_text: String,
     tool: String,
-    events: Vec<HistoryEntry>,
+    tabs: Vec<(String, &'static str, bool)>,
     cli: String,
     curl: String,
     can_pause: bool,
@@ -126,7 +126,7 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<JobId>) -> Result<Re
         input: json_view::draw(&definition.tool_input),
         input_text: serde_json::to_string_pretty(&definition.tool_input).unwrap_or_default(),
         tool: definition.tool_name.clone(),
-        events: history::read(&ctx, &job, &times).await?,
+        tabs: tabs::tabs(&ctx, id, ""),
         cli: equivalents::cli(definition),
         curl: equivalents::curl(definition, &ctx.app.base_path),
         can_pause: state == JobState::Active,
@@ -187,8 +187,8 @@ fn fires_note(job: &Job) -> Option<String> {
         JobState::Paused if is_scheduled => Some("Paused. If it is resumed, it fires at:".to_owned()),
         JobState::Held if is_scheduled => Some("Held. Once it is resumed, it fires at:".to_owned()),
         JobState::Paused | JobState::Held => Some("It does not run until it is resumed.".to_owned()),
-        JobState::Finished => Some("Its schedule has come to its end.".to_owned()),
-        JobState::Cancelled => Some("It is cancelled and does not run any more.".to_owned()),
+        JobState::Finished => Some("Its schedule has ended.".to_owned()),
+        JobState::Cancelled => Some("It is cancelled and will not run again.".to_owned()),
         JobState::Active => (!is_scheduled).then(|| match &job.definition.trigger {
             Trigger::Webhook { hook } => format!("It runs whenever the hook {hook} is called."),
             Trigger::Manual | Trigger::Scheduled(_) if job.definition.after.is_some() => {

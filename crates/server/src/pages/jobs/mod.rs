@@ -5,12 +5,14 @@ pub(crate) mod bulk;
 pub(crate) mod chain;
 pub(crate) mod edit;
 pub(crate) mod equivalents;
+pub(crate) mod exclusions;
 pub(crate) mod fields;
 pub(crate) mod history;
 pub(crate) mod job;
 pub(crate) mod more_fields;
 pub(crate) mod policies;
 pub(crate) mod row;
+pub(crate) mod tabs;
 
 use askama::Template;
 use axum::response::Response;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ordo_engine::forecast::ForecastGround;
 use ordo_engine::upcoming::Upcoming;
 use ordo_model::{Millis, Timestamp};
 use ordo_store::Fault;
@@ -13,6 +14,7 @@ pub(crate) struct PageCaches {
     pub(crate) failing: FreshValue<Failing>,
     pub(crate) next_minute: FreshValue<Upcoming>,
     pub(crate) next_day: FreshValue<Upcoming>,
+    pub(crate) next_week: FreshValue<ForecastGround>,
 }
 
 /// A value and when it was read.

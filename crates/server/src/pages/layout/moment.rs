@@ -80,6 +80,16 @@ impl Times {
         at.to_jiff().to_zoned(self.zone.clone())
     }
 
+    /// The name of the zone, as scripts know it.
+    pub(crate) fn zone_name(&self) -> String {
+        self.zone.iana_name().unwrap_or("UTC").to_owned()
+    }
+
+    /// The instant of a time of day in the viewer's zone.
+    pub(crate) fn of_wall(&self, wall: jiff::civil::DateTime) -> Option<Timestamp> {
+        Timestamp::in_zone(wall, &self.zone).ok()
+    }
+
     fn time(&self, at: Timestamp, kind: &str, text: &str) -> Html {
         let exact = self.absolute(at);
         let title = if exact.ends_with(" UTC") { exact } else { format!("{exact} · {}", utc(at)) };

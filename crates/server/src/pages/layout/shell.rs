@@ -5,7 +5,7 @@ use ordo_model::Timestamp;
 use ordo_store::Fault;
 
 use crate::pages::layout::assets;
-use crate::pages::layout::context::preferences::{THEMES, ZONES};
+use crate::pages::layout::context::preferences::{DENSITIES, THEMES, ZONES};
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::trouble;
 use crate::pages::runs::outcome::Counted;
@@ -17,31 +17,37 @@ pub(crate) enum NavSection {
     Jobs,
     Runs,
     Incidents,
+    Calendar,
     Monitors,
     Hooks,
     Executors,
     Nodes,
     Notifications,
+    Channels,
     Subscriptions,
     Secrets,
     Tokens,
+    Audit,
     /// Not in the navigation.
     Elsewhere,
 }
 
-const SECTIONS: [(NavSection, &str, &str, &str); 12] = [
+const SECTIONS: [(NavSection, &str, &str, &str); 15] = [
     (NavSection::Home, "/", "Home", "home"),
     (NavSection::Jobs, "/jobs", "Jobs", "jobs"),
     (NavSection::Runs, "/runs", "Runs", "runs"),
     (NavSection::Incidents, "/incidents", "Incidents", "incidents"),
+    (NavSection::Calendar, "/calendar", "Calendar", "calendar"),
     (NavSection::Monitors, "/monitors", "Monitors", "monitors"),
     (NavSection::Hooks, "/hooks", "Hooks", "hooks"),
     (NavSection::Executors, "/executors", "Executors", "executors"),
     (NavSection::Nodes, "/nodes", "Nodes", "nodes"),
     (NavSection::Notifications, "/notifications", "Notifications", "dead"),
+    (NavSection::Channels, "/channels", "Channels", "channels"),
     (NavSection::Subscriptions, "/subscriptions", "Subscriptions", "link"),
     (NavSection::Secrets, "/secrets", "Secrets", "held"),
     (NavSection::Tokens, "/tokens", "Tokens", "tokens"),
+    (NavSection::Audit, "/audit", "Audit", "audit"),
 ];
 
 #[derive(Debug, Clone)]
@@ -67,6 +73,8 @@ pub(crate) struct PageShell {
     pub(crate) nav: Vec<NavItem>,
     pub(crate) theme: &'static str,
     pub(crate) themes: Vec<MenuChoice>,
+    pub(crate) density: &'static str,
+    pub(crate) densities: Vec<MenuChoice>,
     pub(crate) zone: String,
     pub(crate) zones: Vec<MenuChoice>,
     pub(crate) flash: Option<Flash>,
@@ -99,6 +107,10 @@ impl PageShell {
             nav: nav(ctx, section, trouble),
             theme: ctx.preferences.theme,
             themes: THEMES.map(|(value, label)| choice(value, label.to_owned(), ctx.preferences.theme)).to_vec(),
+            density: ctx.preferences.density,
+            densities: DENSITIES
+                .map(|(value, label)| choice(value, label.to_owned(), ctx.preferences.density))
+                .to_vec(),
             zones: ZONES
                 .map(|(value, label)| choice(value, zone_label(value, label, &zone), ctx.preferences.zone))
                 .to_vec(),
@@ -136,9 +148,9 @@ impl PageShell {
 }
 
 fn nav(ctx: &PageContext, section: NavSection, trouble: Counted) -> Vec<NavItem> {
-    let shown = SECTIONS
-        .iter()
-        .filter(|(one, ..)| ctx.viewer.may_admin || !matches!(one, NavSection::Tokens | NavSection::Secrets));
+    let shown = SECTIONS.iter().filter(|(one, ..)| {
+        ctx.viewer.may_admin || !matches!(one, NavSection::Tokens | NavSection::Secrets | NavSection::Audit)
+    });
     let item = |(one, path, label, icon): &(NavSection, &str, &'static str, &'static str)| NavItem {
         href: ctx.link(path),
         label,

@@ -123,7 +123,7 @@ pub(crate) async fn show(
     let acts = Html::new().raw(link_button(&ctx.link(&format!("{own}/edit")), "Edit")).raw(confirmed(
         &ctx.link(&format!("{own}/remove")),
         "Remove",
-        "Pings to its address are refused from then on, and nobody is told when they stop. This cannot be undone.",
+        "Pings to its address are refused from then on, and nobody is notified when they stop. This cannot be undone.",
     ));
     let sees = caller.sees_credentials(ordo_model::Kind::Monitor);
     let url = sees.then(|| format!("{}/ping/{}", address(&headers, &ctx.app.base_path), monitor.token));
@@ -168,9 +168,9 @@ fn how_to_ping(url: Option<&str>, name: &str) -> Html {
     let Some(url) = url else { return Html::new().raw("<div class=\"commands\">").raw(watch).raw("</div>") };
     Html::new()
         .raw("<div class=\"commands\">")
-        .raw(command("When it has gone well", &format!("curl -fsS -m 10 --retry 5 {url}")))
-        .raw(command("When it begins, to have it timed", &format!("curl -fsS -m 10 {url}/start")))
-        .raw(command("When it has failed", &format!("curl -fsS -m 10 {url}/fail")))
+        .raw(command("When it succeeds", &format!("curl -fsS -m 10 --retry 5 {url}")))
+        .raw(command("When it starts, to measure its duration", &format!("curl -fsS -m 10 {url}/start")))
+        .raw(command("When it fails", &format!("curl -fsS -m 10 {url}/fail")))
         .raw(watch)
         .raw("</div>")
 }

@@ -56,7 +56,7 @@ fn intro() -> FormIntro {
         section: NavSection::Secrets,
         list: LIST,
         heading: "New secret".to_owned(),
-        about: "A name that is there already gets the new value.",
+        about: "If the name exists, its value is replaced.",
         target: "/secrets/new".to_owned(),
         submit: "Store secret",
     }

@@ -91,8 +91,9 @@ fn fields() -> Vec<FormField> {
         FormField::new("role", "Role", InputKind::Choice(roles)).value("viewer"),
         FormField::line("expires_in", "Expires in").hint("30d, 1y; empty: never"),
         FormField::line("groups", "Groups")
-            .hint("For executors: the groups they may serve, parted by commas; empty: any"),
-        FormField::line("tools", "Tools").hint("For executors: the tools they may offer, parted by commas; empty: any"),
+            .hint("For executors: the groups they may serve, separated by commas; leave empty for any"),
+        FormField::line("tools", "Tools")
+            .hint("For executors: the tools they may offer, separated by commas; leave empty for any"),
     ]
 }
 

@@ -89,11 +89,16 @@ pub(crate) fn reason(status: &RunStatus) -> Option<String> {
         RunStatus::Running { cancelling: Some(reason) } => Some(format!("cancelling: {reason}")),
         RunStatus::Skipped { reason, gap: None } => Some(reason.name().replace('_', " ")),
         RunStatus::Skipped { reason, gap: Some(gap) } => {
-            let count = if gap.exact { gap.count.to_string() } else { format!("at least {}", gap.count) };
-            Some(format!("{}: {count} occurrences", reason.name().replace('_', " ")))
+            let about = if gap.exact { "" } else { "at least " };
+            Some(format!("{}: {about}{}", reason.name().replace('_', " "), occurrences(gap.count)))
         }
         RunStatus::Pending { .. } | RunStatus::Running { cancelling: None } | RunStatus::Completed { .. } => None,
     }
+}
+
+/// `1 occurrence`, `12 occurrences`
+pub(crate) fn occurrences(count: u64) -> String {
+    if count == 1 { "1 occurrence".to_owned() } else { format!("{count} occurrences") }
 }
 
 /// A text cut to what fits on a line.

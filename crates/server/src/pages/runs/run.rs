@@ -17,7 +17,7 @@ use crate::pages::layout::html::Html;
 use crate::pages::layout::json_view;
 use crate::pages::layout::moment::{Times, length};
 use crate::pages::layout::shell::{NavSection, PageShell, queries};
-use crate::pages::runs::log::{self, LogPart};
+use crate::pages::runs::log::{self, LogFilter, LogPart};
 use crate::pages::runs::outcome::{Badge, cause, reason};
 use crate::pages::runs::row::{RunRow, short_id};
 
@@ -87,7 +87,8 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<RunId>, mut params: 
     let run = queries(&ctx).run_with_result(id).await?.ok_or_else(|| Problem::no_run(id))?;
     let job = ctx.app.engine.job(run.job_id).await?;
     let times = job.as_ref().map_or_else(|| ctx.times(), |job| ctx.times().of_job(job));
-    let stream = params.take_text("stream").unwrap_or_default();
+    let mut text = |name: &str| params.take_text(name).unwrap_or_default();
+    let shown = LogFilter { stream: text("stream"), attempt: text("attempt") };
     let events = events(&ctx, &run).await?;
     let steps = steps(&events, run.id, &times);
     let took = match (run.started_at, run.finished_at) {
@@ -134,7 +135,7 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<RunId>, mut params: 
         input: json_view::draw(&input.unwrap_or_default()),
         input_from: input_from(&run),
         result: result(&run),
-        log: log::read(&ctx, &run, &stream).await?,
+        log: log::read(&ctx, &run, &shown, &times).await?,
     };
     answer::ok(&page)
 }

@@ -164,3 +164,59 @@ async fn each_entry_tells_when_it_was_published_and_what_follows_the_end_is_told
     let wanted = [true, true, false, true];
     world.eventually(async || published(&world.get(&path).await.expect(200)) == wanted).await;
 }
+
+#[tokio::test]
+async fn roles_impact_action_items_and_the_postmortem_are_in_the_answer_and_in_the_export() {
+    let world = World::new().await;
+    let id = start(&world, "checkout is down").await;
+    let path = |what: &str| format!("/v1/incidents/{id}/{what}");
+    world.post(&path("roles"), json!({ "role": "lead", "person": "ben", "actor": "ana" })).await.expect(200);
+    world.post(&path("impact"), json!({ "text": "no orders" })).await.expect(200);
+    world.post(&path("actions"), json!({ "text": "alert on lag", "owner": "cleo" })).await.expect(200);
+    world.post(&path("actions/1"), json!({ "done": true })).await.expect(200);
+    let refused = world.post(&path("actions/7"), json!({ "done": true })).await.expect(422);
+    assert_eq!(refused["code"], "invalid_incident");
+    world.post(&path("actions/x"), json!({ "done": true })).await.expect(422);
+    world.put(&path("postmortem"), json!({ "text": "### Why\n\nthe disk" })).await.expect(200);
+    let shown = world.get(&format!("/v1/incidents/{id}")).await.expect(200);
+    assert_eq!(shown["roles"], json!({ "lead": "ben" }));
+    assert_eq!(
+        (text(&shown["impact"]), text(&shown["postmortem"])),
+        ("no orders".into(), "### Why\n\nthe disk".into())
+    );
+    assert!(shown["action_items"][0]["done_at"].is_string(), "{shown}");
+    let export = world.get(&path("export")).await;
+    for wanted in ["- **Lead:** ben", "how: no orders", "## Analysis\n\n### Why", "- [x] alert on lag (cleo)"] {
+        assert!(export.text.contains(wanted), "{wanted:?} is not in\n{}", export.text);
+    }
+}
+
+#[tokio::test]
+async fn an_incident_is_snoozed_for_a_while_or_until_a_moment() {
+    let world = World::new().await;
+    let id = start(&world, "checkout is down").await;
+    let path = format!("/v1/incidents/{id}/snooze");
+    let snoozed = world.post(&path, json!({ "for": "2h" })).await.expect(200);
+    assert!(snoozed["snoozed"]["until"].is_string(), "{snoozed}");
+    for wrong in [json!({}), json!({ "for": "2h", "until": "2026-01-01T00:00:00Z" }), json!({ "for": "60d" })] {
+        assert_eq!(world.post(&path, wrong).await.expect(422)["code"], "invalid_incident");
+    }
+    let ended = world.delete(&path).await.expect(200);
+    assert!(ended["snoozed"].is_null(), "{ended}");
+    let similar = world.get(&format!("/v1/incidents/{id}/similar")).await.expect(200);
+    assert_eq!(similar["items"], json!([]));
+}
+
+#[tokio::test]
+async fn silences_are_added_listed_and_ended() {
+    let world = World::new().await;
+    let made =
+        world.post("/v1/silences", json!({ "matching": "backup-*", "for": "1h", "reason": "disk" })).await.expect(201);
+    let listed = world.get("/v1/silences").await.expect(200);
+    assert_eq!(listed["items"], json!([made]));
+    assert_eq!(world.post("/v1/silences", json!({ "matching": "x" })).await.expect(422)["code"], "invalid_silence");
+    let one = format!("/v1/silences/{}", text(&made["id"]));
+    world.delete(&one).await.expect(200);
+    assert_eq!(world.get("/v1/silences").await.expect(200)["items"], json!([]));
+    assert_eq!(world.delete(&one).await.expect(404)["code"], "silence_not_found");
+}

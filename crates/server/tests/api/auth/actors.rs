@@ -135,7 +135,7 @@ async fn what_is_done_on_a_page_is_the_sessions_whatever_it_calls_itself() {
     let headers = [OWN, ("cookie", session.as_str()), ("ordo-client", "cli")];
     browse(&world, "POST", &format!("/v1/jobs/{id}/resume"), &headers, "").await.expect(200);
     assert_eq!(last_of_job(&world, &made).await["actor"]["source"], "page");
-    let (_, shown) = page(&world, "GET", &format!("/jobs/{id}"), &session, "").await;
+    let (_, shown) = page(&world, "GET", &format!("/jobs/{id}/history"), &session, "").await;
     assert!(shown.contains("ana · page · JobPaused"), "{shown}");
     // The session ends in its own name.
     let out = browse(&world, "POST", "/logout", &[OWN, ("cookie", &session)], "").await;
@@ -149,11 +149,13 @@ async fn an_incident_of_a_page_is_the_sessions() {
     let session = login(&world, &ana).await;
     let (started, _) = page(&world, "POST", "/incidents", &session, "title=slow&severity=sev2").await;
     let id = started.rsplit('/').next().unwrap().to_owned();
-    let event = last(&world, &format!("ordo-incident-{id}")).await;
+    // What happens by itself afterwards is not the session's.
+    let stream = world.get(&format!("/v1/streams/ordo-incident-{id}")).await.expect(200);
+    let event = &stream["items"][0];
     assert_eq!((&event["actor"]["name"], &event["actor"]["source"]), (&json!("ana"), &json!("page")));
     assert_eq!(event["data"]["by"], json!({"actor": "ana", "source": "page"}));
     let (_, shown) = page(&world, "GET", &format!("/incidents/{id}"), &session, "").await;
-    assert!(shown.contains("ana · page"), "{shown}");
+    assert!(shown.contains("<b title=\"ana · page\">ana</b> started this incident"), "{shown}");
 }
 
 #[tokio::test]

@@ -86,21 +86,22 @@ const fn placed(operation: Operation) -> (Who, What) {
         ListJobs | ReadJob | PreviewJob | ListRuns | ReadRun | ReadLogs | ListExecutors | ListHooks | ReadHook
         | ListDeliveries | ListIncidents | ReadIncident | ExportIncident | ListNotifications | ReadNotification
         | ListMonitors | ReadMonitor | ReadEvents | ListSubscriptions | ReadSubscription | ReadStatus | ExplainCron
-        | ReadStoreStats | ReadTimekeeper | ListNodes => (Who::Readers, What::All),
+        | ReadForecast | AskForecast | ListChannels | ListEscalations | ReadStoreStats | ReadTimekeeper | ListNodes
+        | ListRevisions | DiffJob | ListSimilarIncidents | ListSilences => (Who::Readers, What::All),
         ReadStream => (Who::ReadersAndHolders, What::Own),
         CreateJob | CreateJobs | UpdateJob | CancelJob | TriggerJob | PauseJob | ResumeJob | BackfillJob
         | CancelRun | RetryRun | DrainExecutor | StartIncident | SetAssignee | SetSeverity | SetStatus
-        | AcknowledgeIncident | AddNote | LinkIncident | ReplayNotification | AddMonitor | RemoveMonitor => {
-            (Who::Operators, What::All)
-        }
+        | AcknowledgeIncident | AddNote | LinkIncident | ReplayNotification | AddMonitor | RemoveMonitor
+        | SetIncidentRole | DescribeImpact | AddAction | SetAction | WritePostmortem | SnoozeIncident | EndSnooze
+        | AddSilence | EndSilence | RevertJob => (Who::Operators, What::All),
         CreateHook | UpdateHook => (Who::HookManagers, What::Own),
         RemoveHook | ReplayDelivery => (Who::HookManagers, What::All),
         RegisterExecutor | BeatExecutor | PollExecutor | LeaveExecutor | ReportRuns | SendLogs => {
             (Who::Executors, What::Own)
         }
-        CreateSubscription | UpdateSubscription | RemoveSubscription | TestSubscription | ListSecrets | PutSecret
-        | RemoveSecret | ResealSecrets | ListTokens | CreateToken | RevokeToken | BackupStore | CheckStore
-        | DrainNode => (Who::Admins, What::All),
+        TestChannel | CreateSubscription | UpdateSubscription | RemoveSubscription | TestSubscription | ListSecrets
+        | PutSecret | RemoveSecret | ResealSecrets | ListTokens | CreateToken | RevokeToken | BackupStore
+        | CheckStore | DrainNode | ReadAudit => (Who::Admins, What::All),
     }
 }
 

@@ -86,6 +86,15 @@ async fn runs_are_found_by_job_status_and_time() {
         ("since=1h".to_owned(), vec![&failed, &completed]),
         ("since=2020-01-01T00:00:00Z".to_owned(), vec![&failed, &completed]),
         ("since=2999-01-01T00:00:00Z".to_owned(), vec![]),
+        ("until=2999-01-01T00:00:00Z&status=failed".to_owned(), vec![&failed]),
+        ("until=2020-01-01T00:00:00Z".to_owned(), vec![]),
+        ("until=1h".to_owned(), vec![]),
+        ("reason=IT%20BROKE".to_owned(), vec![&failed]),
+        ("reason=somewhere%20else".to_owned(), vec![]),
+        ("label=nowhere".to_owned(), vec![]),
+        ("executor=nobody".to_owned(), vec![]),
+        ("longer_than=1h".to_owned(), vec![]),
+        ("shorter_than=1h".to_owned(), vec![&failed, &completed]),
     ] {
         let found = world.get(&format!("/v1/runs?{query}")).await.expect(200);
         let found: BTreeSet<String> = texts(&found["items"], "id").into_iter().collect();
@@ -109,6 +118,8 @@ async fn what_is_not_a_parameter_or_not_a_value_of_it_is_refused_by_name() {
         ("/v1/runs?status=great", "status"),
         ("/v1/runs?job_id=7", "job_id"),
         ("/v1/runs?since=whenever", "since"),
+        ("/v1/runs?until=whenever", "until"),
+        ("/v1/runs?longer_than=much", "longer_than"),
         ("/v1/runs?limit=1000", "limit"),
     ] {
         let refused = world.get(path).await.refused(422, "invalid_query");

@@ -6,6 +6,7 @@ mod chains;
 mod commands;
 mod lists;
 mod logs;
+mod revisions;
 mod runs;
 
 use serde_json::json;

@@ -43,14 +43,26 @@ async fn every_page_allows_nothing_inline_and_nothing_from_elsewhere() {
     let run = world.trigger(&job).await;
     world.until(&run, "completed").await;
     let router = router(world.app.clone());
-    let own =
-        [format!("/jobs/{}", text(&job["id"])), format!("/jobs/{}/edit", text(&job["id"])), format!("/runs/{run}")];
+    let id = text(&job["id"]);
+    let incident = world.post("/v1/incidents", json!({ "title": "<script>alert(1)</script>" })).await.expect(201);
+    let tabs = ["", "/edit", "/definition", "/chain", "/history", "/incidents"];
+    let mut own: Vec<String> = tabs.iter().map(|tab| format!("/jobs/{id}{tab}")).collect();
+    own.extend(["", "/postmortem"].iter().map(|part| format!("/incidents/{}{part}", text(&incident["id"]))));
+    own.push(format!("/runs/{run}"));
     let plain = [
         "/",
         "/jobs",
         "/jobs/new",
         "/runs",
+        "/runs?view=timeline",
+        "/runs?since=24h&reason=%3Cscript%3E&longer_than=nonsense",
+        "/calendar",
+        "/calendar?view=month",
+        "/calendar?cron=0+2+*+*+*&tz=UTC&took=5m",
         "/incidents",
+        "/silences",
+        "/chains",
+        "/audit",
         "/hooks",
         "/executors",
         "/nodes",

@@ -65,14 +65,16 @@ impl FromRequestParts<App> for PageContext {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<PageContext, Problem> {
         let Ok(viewer) = Viewer::from_request_parts(parts, app).await;
+        let flash = cookies::read(&parts.headers, FLASH).and_then(|text| Flash::read(&text));
         let app = match parts.method.is_safe() {
-            true => app.clone(),
+            // Whoever has just done something sees what came of it.
+            true if flash.is_some() => app.clone(),
+            true => app.only_looking(),
             false => {
                 let Ok(Signed(app)) = Signed::from_request_parts(parts, app).await;
                 app
             }
         };
-        let flash = cookies::read(&parts.headers, FLASH).and_then(|text| Flash::read(&text));
         let here = parts.uri.path_and_query().map_or("/", |place| place.as_str()).to_owned();
         Ok(PageContext { viewer, preferences: Preferences::read(&parts.headers), flash, here, now: app.now(), app })
     }
@@ -96,14 +98,27 @@ impl PageContext {
         }
     }
 
+    /// Only administrators go on.
+    pub(crate) fn admin(&self) -> Result<(), Problem> {
+        match self.viewer.may_admin {
+            true => Ok(()),
+            false => Err(Problem::new(Code::Forbidden, "this page is for administrators")),
+        }
+    }
+
     /// Whether the viewer may make what a section lists.
     pub(crate) fn may_see(&self, section: NavSection) -> bool {
         match section {
-            NavSection::Tokens | NavSection::Secrets | NavSection::Subscriptions => self.viewer.may_admin,
+            NavSection::Tokens
+            | NavSection::Secrets
+            | NavSection::Subscriptions
+            | NavSection::Channels
+            | NavSection::Audit => self.viewer.may_admin,
             NavSection::Home
             | NavSection::Jobs
             | NavSection::Runs
             | NavSection::Incidents
+            | NavSection::Calendar
             | NavSection::Monitors
             | NavSection::Hooks
             | NavSection::Executors

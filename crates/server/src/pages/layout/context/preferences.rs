@@ -1,4 +1,4 @@
-//! How somebody wants to see the pages: bright or dark, and in which zone. Kept in cookies, so that the server
+//! How somebody wants to see the pages: bright or dark, dense or airy, and in which zone. Kept in cookies, so that the server
 //! renders it right the first time.
 
 use axum::extract::Form;
@@ -12,6 +12,7 @@ use crate::pages::layout::moment::Times;
 
 const THEME: &str = "ordo_theme";
 const ZONE: &str = "ordo_zone";
+const DENSITY: &str = "ordo_density";
 /// Set when somebody does not want to see the first steps any more.
 const STEPS: &str = "ordo_steps";
 /// The zone of the browser, as its script says.
@@ -21,11 +22,13 @@ const BROWSER: &str = "ordo_tz";
 pub(crate) struct Preferences {
     pub(crate) theme: &'static str,
     pub(crate) zone: &'static str,
+    pub(crate) density: &'static str,
     browser: Option<String>,
     pub(crate) hides_steps: bool,
 }
 
 pub(crate) const THEMES: [(&str, &str); 3] = [("system", "System"), ("light", "Light"), ("dark", "Dark")];
+pub(crate) const DENSITIES: [(&str, &str); 2] = [("comfortable", "Comfortable"), ("compact", "Compact")];
 pub(crate) const ZONES: [(&str, &str); 3] = [("browser", "My zone"), ("utc", "UTC"), ("job", "Job's zone")];
 
 impl Preferences {
@@ -34,6 +37,7 @@ impl Preferences {
         Preferences {
             theme: one_of(&THEMES, cookies::read(headers, THEME).as_deref()),
             zone: one_of(&ZONES, cookies::read(headers, ZONE).as_deref()),
+            density: one_of(&DENSITIES, cookies::read(headers, DENSITY).as_deref()),
             browser: cookies::read(headers, BROWSER).filter(is_zone),
             hides_steps: cookies::read(headers, STEPS).is_some(),
         }
@@ -52,7 +56,7 @@ impl Preferences {
     }
 }
 
-fn one_of(known: &[(&'static str, &str); 3], given: Option<&str>) -> &'static str {
+fn one_of(known: &[(&'static str, &str)], given: Option<&str>) -> &'static str {
     known.iter().map(|(name, _)| *name).find(|name| given == Some(*name)).unwrap_or(known[0].0)
 }
 
@@ -63,7 +67,9 @@ pub(crate) async fn change(ctx: PageContext, Form(fields): Form<Vec<(String, Str
     // Nothing to say about it: the page shows it.
     answer.headers_mut().remove(header::SET_COOKIE);
     let path = format!("{}/", ctx.app.base_path);
-    for (name, cookie, known) in [("theme", THEME, &THEMES), ("zone", ZONE, &ZONES)] {
+    for (name, cookie, known) in
+        [("theme", THEME, &THEMES[..]), ("zone", ZONE, &ZONES[..]), ("density", DENSITY, &DENSITIES[..])]
+    {
         if let Some(value) = field(name) {
             let cookie = cookies::lasting(cookie, one_of(known, Some(&value)), &path);
             answer.headers_mut().append(header::SET_COOKIE, cookie);
@@ -88,6 +94,7 @@ mod tests {
     fn what_is_unknown_falls_back_to_the_default() {
         assert_eq!(read("ordo_theme=dark; ordo_zone=utc").theme, "dark");
         assert_eq!((read("ordo_theme=pink").theme, read("").zone), ("system", "browser"));
+        assert_eq!((read("ordo_density=compact").density, read("").density), ("compact", "comfortable"));
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn ask(prompt: &str) -> std::io::Result<String> {
     err.flush()?;
     let mut line = String::new();
     let read = {
-        let _silence = Silence::begin()?;
+        let _silence = EchoOff::begin()?;
         std::io::stdin().lock().read_line(&mut line)
     };
     writeln!(err)?;
@@ -52,19 +52,19 @@ fn ask(prompt: &str) -> std::io::Result<String> {
 }
 
 /// The terminal shows nothing of what is typed, until dropped.
-struct Silence(Termios);
+struct EchoOff(Termios);
 
-impl Silence {
-    fn begin() -> std::io::Result<Silence> {
+impl EchoOff {
+    fn begin() -> std::io::Result<EchoOff> {
         let before = tcgetattr(std::io::stdin())?;
         let mut silent = before.clone();
         silent.local_modes.remove(LocalModes::ECHO);
         tcsetattr(std::io::stdin(), OptionalActions::Flush, &silent)?;
-        Ok(Silence(before))
+        Ok(EchoOff(before))
     }
 }
 
-impl Drop for Silence {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         // A terminal that is gone needs no echo.
         let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);

@@ -81,6 +81,27 @@ async fn open_database(url: &str) -> Result<Arc<dyn DatabaseDriver>> {
     Err(refused.hint("name a file, or build Ordo with the feature postgres"))
 }
 
+/// A standby of the database, as soon as it is there. A node works without it too, so it is waited for however long it takes.
+#[cfg(feature = "postgres")]
+pub(crate) async fn open_standby(url: &str) -> Result<Arc<dyn Store>> {
+    use ordo_store_postgres::{PostgresOptions, PostgresStore};
+    loop {
+        match PostgresStore::open_standby(url, PostgresOptions::default()).await {
+            Err(fault @ Fault::Unavailable { .. }) => {
+                let (standby, reason) = (without_password(url), with_causes(&fault));
+                tracing::warn!(%standby, %reason, "the standby cannot be read: pages read the database itself");
+                tokio::time::sleep(AWAY_PAUSE).await;
+            }
+            opened => return Ok(Arc::new(opened.map_err(cannot_open)?)),
+        }
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+pub(crate) async fn open_standby(url: &str) -> Result<Arc<dyn Store>> {
+    open_database(url).await.map(|never| -> Arc<dyn Store> { never })
+}
+
 impl StoreLocation {
     /// As a flag or a setting names it.
     pub(crate) fn of(path: &Path) -> StoreLocation {

@@ -1,9 +1,11 @@
 //! What can be typed. Only the words; what they do is in `commands`.
 
 pub(crate) mod alerting;
+pub(crate) mod audit;
 pub(crate) mod cron;
 pub(crate) mod daemon;
 pub(crate) mod executor;
+pub(crate) mod forecast;
 pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod job;
@@ -110,6 +112,8 @@ pub(crate) enum OrdoCommand {
     /// Inspect runs and their logs; cancel or retry them
     #[command(subcommand, visible_alias = "runs")]
     Run(run::RunCommand),
+    /// Show what fires in the days to come, what collides, and what if a job were added: ordo forecast --if job.json
+    Forecast(forecast::ForecastArgs),
     /// Import jobs from cron, systemd, Kubernetes, Quartz, GitHub Actions or Dkron
     #[command(subcommand)]
     Import(import::ImportCommand),
@@ -122,6 +126,12 @@ pub(crate) enum OrdoCommand {
     /// List notifications, and replay those that could not be delivered
     #[command(subcommand, visible_alias = "notifications")]
     Notification(alerting::notification::NotificationSubcommand),
+    /// Hold back notifications for a while
+    #[command(subcommand, visible_alias = "silences")]
+    Silence(alerting::silence::SilenceSubcommand),
+    /// List and try out the channels that the configuration names, and its chains of escalation
+    #[command(subcommand, visible_alias = "channels")]
+    Channel(alerting::channel::ChannelSubcommand),
     /// Monitor work that runs elsewhere by its heartbeat
     #[command(subcommand, visible_alias = "monitors")]
     Monitor(alerting::monitor::MonitorSubcommand),
@@ -130,6 +140,8 @@ pub(crate) enum OrdoCommand {
     /// Explain cron expressions; needs no daemon
     #[command(subcommand)]
     Cron(cron::CronCommand),
+    /// Show who changed what, and who logged in
+    Audit(audit::AuditArgs),
     /// Manage secrets: values that jobs refer to and nobody sees
     #[command(subcommand, visible_alias = "secrets")]
     Secret(secret::SecretSubcommand),

@@ -9,7 +9,7 @@ use super::job::{Pages, labels};
 pub(crate) enum RunCommand {
     /// List runs, newest first
     #[command(visible_alias = "ls")]
-    List(RunListArgs),
+    List(Box<RunListArgs>),
     /// Show one run in full
     Show(RunArg),
     /// Print what a run wrote
@@ -38,6 +38,24 @@ pub(crate) struct RunListArgs {
     /// Only runs fired since: a time, or a duration before now (2h)
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
+    /// Only runs fired before: a time, or a duration before now (1h)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+    /// Only runs of jobs with this in their label, in any case
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    /// Only runs that ended, or had an attempt that ended, with this in the reason, in any case
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// Only runs that this executor has or had
+    #[arg(long, value_name = "NAME")]
+    pub(crate) executor: Option<String>,
+    /// Only runs that took at least this long, or have so far: 10s
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) longer_than: Option<String>,
+    /// Only runs that are over and took less than this: 1m
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) shorter_than: Option<String>,
     #[command(flatten)]
     pub(crate) pages: Pages,
     #[command(flatten)]

@@ -3,10 +3,12 @@
 pub(crate) mod about;
 mod actor;
 mod alerting;
+mod audit;
 mod confirm;
 mod cron;
 mod executors;
 mod find;
+mod forecast;
 mod hook;
 mod import;
 mod job;
@@ -33,15 +35,19 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         OrdoCommand::Executors(watch) => wait(executors::run(&CommandSession::new(&common)?, watch)),
         OrdoCommand::Job(command) => wait(job::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Run(command) => wait(run::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Forecast(args) => wait(forecast::run(&CommandSession::new(&common)?, &args)),
         OrdoCommand::Incident(command) => wait(alerting::incident::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Notification(command) => {
             wait(alerting::notification::run(&CommandSession::new(&common)?, command))
         }
+        OrdoCommand::Silence(command) => wait(alerting::silence::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Channel(command) => wait(alerting::channel::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Monitor(command) => wait(alerting::monitor::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Watch(args) => wait(alerting::watch::run(CommandSession::new(&common), &args)),
         OrdoCommand::Import(command) => wait(import::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Hook(command) => wait(hook::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Cron(command) => cron::run(&command, &common),
+        OrdoCommand::Audit(args) => wait(audit::run(&CommandSession::new(&common)?, &args)),
         OrdoCommand::Secret(command) => wait(secret::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Store(command) => wait(store::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Node(command) => wait(node::run(&CommandSession::new(&common)?, command)),

@@ -138,6 +138,12 @@ pub(super) const KEYS: &[ConfigKey] = &[
         "The file that keeps everything, or the URL of a PostgreSQL database.",
     ),
     key(
+        "store.standby",
+        ValueKind::Text,
+        None,
+        "The URL of a standby of that database: the pages of the dashboard are read from it.",
+    ),
+    key(
         "telemetry.otlp_endpoint",
         ValueKind::Text,
         None,
@@ -215,7 +221,7 @@ const ESCALATION: [(&str, ValueKind, &str); 2] = [
     (
         "ack_timeout",
         ValueKind::Text,
-        "An acknowledgement ends after this time if the incident has not: the chain begins anew.",
+        "An acknowledgement ends after this time if the incident has not: the chain starts over.",
     ),
 ];
 /// What a group of executors of XXL-JOB may say.

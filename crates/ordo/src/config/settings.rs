@@ -137,6 +137,8 @@ pub(crate) struct SecretSettings {
 pub(crate) struct StoreSettings {
     pub(crate) path: PathBuf,
     pub(crate) cache_bytes: usize,
+    /// A standby of the database, for whoever only looks.
+    pub(crate) standby: Option<String>,
 }
 
 /// Spans for a collector of traces.

@@ -97,6 +97,7 @@ async fn begin(plan: DaemonPlan, exporter: Option<Exporter>, work: &Handle) -> R
         ..engine_options(&plan, url.clone())?
     };
     let engine = on(work, parts::engine(store.store(), tools, options, plan.demo.clone())).await?;
+    parts::follow_with_standby(settings, &store, &engine)?;
     // Before anybody is answered: no address is served without a token.
     let token = admin::admit(&engine, &folder, &name).await?;
     if let Some(address) = sockets.address() {
@@ -155,7 +156,12 @@ fn engine_options(plan: &DaemonPlan, url: Option<String>) -> Result<EngineOption
         tick_rate: plan.tick_rate,
         flush_delay: settings.outbox.flush_delay_ms,
         pools: settings.pools.sizes(),
-        about: NodeDetails { roles: plan.roles, version: env!("CARGO_PKG_VERSION").to_owned(), url, executor: None },
+        about: NodeDetails {
+            roles: plan.roles,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            url,
+            ..NodeDetails::default()
+        },
         sampling: Sampling::part(settings.telemetry.sample),
         escalations: plan.demo.as_ref().map_or_else(|| parts::escalations(settings), |demo| Ok(demo.escalations()))?,
         ..EngineOptions::default()

@@ -17,7 +17,7 @@ use crate::demo::Demo;
 use crate::environment;
 use crate::error::{Error, Result};
 use crate::folder::{self, StateFolder, shown};
-use crate::store_location::{OpenStore, StoreLocation};
+use crate::store_location::{self, OpenStore, StoreLocation};
 
 pub(super) async fn store(settings: &Settings, folder: &StateFolder) -> Result<OpenStore> {
     let place = StoreLocation::of(&settings.store.path);
@@ -30,6 +30,27 @@ pub(super) async fn store(settings: &Settings, folder: &StateFolder) -> Result<O
     opened.store().try_write().await.map_err(|fault| Error::from(fault).at_start(&place))?;
     tracing::info!(store = %place.shown(), "store open");
     Ok(opened)
+}
+
+/// Pages are read from the standby, if one is configured, as soon as it can be read.
+pub(super) fn follow_with_standby(settings: &Settings, store: &OpenStore, engine: &Engine) -> Result<()> {
+    let Some(url) = settings.store.standby.clone() else { return Ok(()) };
+    if matches!(store, OpenStore::File(_)) || !store_location::is_database(&url) {
+        return Err(Error::misused("the configuration is refused")
+            .detail("store.standby: the URL of a standby of the database that store.path names")
+            .hint("leave it out where the store is a file"));
+    }
+    let engine = engine.clone();
+    tokio::spawn(async move {
+        match store_location::open_standby(&url).await {
+            Ok(standby) => {
+                tracing::info!(standby = %store_location::without_password(&url), "pages are read from the standby");
+                engine.follow_with(standby);
+            }
+            Err(error) => tracing::error!(?error, "the standby is not used"),
+        }
+    });
+    Ok(())
 }
 
 /// A store that was in use and is empty now was not new: whoever emptied it must say that it is to begin anew.

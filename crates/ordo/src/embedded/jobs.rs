@@ -6,25 +6,32 @@ use ordo_engine::job_list::{JobFilter, JobQuery};
 use ordo_model::job::{Command, Definition, Job, JobState};
 use serde_json::{Map, Value};
 
-use super::{Error, JobBuilder, Ordo};
+use super::{Error, JobBuilder, JobHandle, Ordo};
 
 /// As many as one page of the store has.
 const PAGE: usize = ordo_model::limits::PAGE_MAX;
 
 /// What [`Ordo::ensure`] did.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ensured {
+pub enum Ensured<I = Value, O = Value> {
     /// There was no such job: now there is.
-    Created(Job),
+    Created(JobHandle<I, O>),
     /// There was one, and it is now as it was asked for.
-    Updated(Job),
+    Updated(JobHandle<I, O>),
     /// There was one, and it is as it was asked for.
-    Unchanged(Job),
+    Unchanged(JobHandle<I, O>),
 }
 
-impl Ensured {
+impl<I, O> Ensured<I, O> {
     /// The job as it stands.
-    pub fn job(&self) -> &Job {
+    pub fn job(&self) -> &JobHandle<I, O> {
+        match self {
+            Ensured::Created(job) | Ensured::Updated(job) | Ensured::Unchanged(job) => job,
+        }
+    }
+
+    /// The job as it stands, whatever was done.
+    pub fn into_job(self) -> JobHandle<I, O> {
         match self {
             Ensured::Created(job) | Ensured::Updated(job) | Ensured::Unchanged(job) => job,
         }
@@ -34,28 +41,50 @@ impl Ensured {
 impl Ordo {
     /// Makes sure that there is one job of this label, and that it is as it is written here: what a program does at its
     /// start with every job it wants to have. A job that is paused stays paused.
-    pub async fn ensure(&self, job: JobBuilder) -> Result<Ensured, Error> {
+    ///
+    /// ```
+    /// use ordo::{Context, Ensured, Every, Ordo, ToolKey};
+    ///
+    /// const TIDY: ToolKey<u32, ()> = ToolKey::new("tidy");
+    /// # async fn example() -> Result<(), ordo::Error> {
+    /// let tidy = |_: u32, _: Context| async { Ok::<_, String>(()) };
+    /// let ordo = Ordo::in_memory().handle(TIDY, tidy).start().await?;
+    /// let hourly = || Ok::<_, ordo::Error>(TIDY.job("tidy", &7).on(Every::hours(1)?));
+    /// assert!(matches!(ordo.ensure(hourly()?).await?, Ensured::Created(_)));
+    /// assert!(matches!(ordo.ensure(hourly()?).await?, Ensured::Unchanged(_)));
+    /// assert!(matches!(ordo.ensure(hourly()?.priority(9)).await?, Ensured::Updated(_)));
+    /// assert_eq!(ordo.list(None).await?.len(), 1);
+    /// # ordo.shutdown(std::time::Duration::ZERO).await;
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if the job can never work; [`Error::Refused`] or [`Error::Store`] if it could not be stored.
+    pub async fn ensure<I, O>(&self, job: JobBuilder<I, O>) -> Result<Ensured<I, O>, Error> {
         let wanted = self.checked(job)?.prepared(self.now()).map_err(|invalid| Error::Invalid(invalid.to_string()))?;
         let Some(found) = self.find(&wanted.label).await? else {
             let accepted = self.engine.schedule(wanted, false).await?;
-            return Ok(Ensured::Created(Job::clone(&accepted.job)));
+            return Ok(Ensured::Created(JobHandle::new(Job::clone(&accepted.job))));
         };
         let patch = difference(&found.definition, &wanted)?;
         if patch.is_empty() {
-            return Ok(Ensured::Unchanged(found));
+            return Ok(Ensured::Unchanged(JobHandle::new(found)));
         }
         let update = Command::Update { patch, if_revision: Some(found.revision), if_followed: None };
         let accepted = self.engine.submit(found.id, update).await?;
-        Ok(Ensured::Updated(Job::clone(&accepted.job)))
+        Ok(Ensured::Updated(JobHandle::new(Job::clone(&accepted.job))))
     }
 
     /// The job of this label that is not over; of several the oldest.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] if the store cannot be read.
     pub async fn find(&self, label: &str) -> Result<Option<Job>, Error> {
-        let filter = JobFilter { label: Some(label.to_owned()), ..JobFilter::default() };
-        let mut jobs = self.all(filter).await?;
-        jobs.retain(|job| !matches!(job.state(), JobState::Finished | JobState::Cancelled));
-        jobs.sort_by_key(|job| job.id);
-        Ok(jobs.into_iter().next())
+        Ok(self.engine.queries().live_jobs(label, 1).await?.into_iter().next())
     }
 
     /// All jobs, or those in one state, by label.

@@ -46,8 +46,8 @@ impl<I, O> ToolKey<I, O> {
 
 impl<I: Serialize, O> ToolKey<I, O> {
     /// A job that gives this input to the tool.
-    pub fn job(&self, label: impl Into<String>, input: &I) -> JobBuilder {
-        JobBuilder::new(label, self.name).input(input)
+    pub fn job(&self, label: impl Into<String>, input: &I) -> JobBuilder<I, O> {
+        JobBuilder::typed(label, self.name).given(input)
     }
 }
 

@@ -27,6 +27,12 @@ pub(super) enum HostStore {
     Memory,
     #[cfg(feature = "postgres")]
     Database(String),
+    #[cfg(feature = "postgres")]
+    Pool {
+        pool: ordo_store_postgres::deadpool_postgres::Pool,
+        /// A URL to listen at.
+        listen_at: Option<String>,
+    },
 }
 
 impl HostStore {
@@ -37,6 +43,8 @@ impl HostStore {
             HostStore::Memory => "memory",
             #[cfg(feature = "postgres")]
             HostStore::Database(_) => "database",
+            #[cfg(feature = "postgres")]
+            HostStore::Pool { .. } => "pool",
         }
     }
 }
@@ -49,6 +57,8 @@ pub struct Opening {
     tools: Tools,
     clock: Option<Arc<SetClock>>,
     options: EngineOptions,
+    #[cfg(feature = "postgres")]
+    schema: String,
 }
 
 impl std::fmt::Debug for Opening {
@@ -62,7 +72,15 @@ impl std::fmt::Debug for Opening {
 
 impl Opening {
     pub(super) fn on(place: HostStore) -> Opening {
-        Opening { place, layers: Vec::new(), tools: Tools::new(), clock: None, options: EngineOptions::default() }
+        Opening {
+            place,
+            layers: Vec::new(),
+            tools: Tools::new(),
+            clock: None,
+            options: EngineOptions::default(),
+            #[cfg(feature = "postgres")]
+            schema: "ordo".to_owned(),
+        }
     }
 
     /// The handler of a key: its input and its result have the key's types.
@@ -116,6 +134,22 @@ impl Opening {
         self
     }
 
+    /// The schema in the database of [`Ordo::postgres_with`]; with a URL it stands there, as `?schema=NAME`.
+    #[cfg(feature = "postgres")]
+    pub fn schema(mut self, name: impl Into<String>) -> Opening {
+        self.schema = name.into();
+        self
+    }
+
+    /// A URL to listen at for word of other programs on the database of [`Ordo::postgres_with`]: one connection more.
+    #[cfg(feature = "postgres")]
+    pub fn listen_at(mut self, url: impl Into<String>) -> Opening {
+        if let HostStore::Pool { listen_at, .. } = &mut self.place {
+            *listen_at = Some(url.into());
+        }
+        self
+    }
+
     /// An async function as a tool. Its input is read before it is called; what it returns is kept as the result.
     pub fn tool<F, I, R, O, E>(self, name: impl Into<String>, function: F) -> Opening
     where
@@ -148,15 +182,7 @@ impl Opening {
 
     /// Opens the store, settles what a former generation left behind, and begins to fire.
     pub async fn start(self) -> Result<Ordo, Error> {
-        let store: Arc<dyn Store> = match &self.place {
-            HostStore::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?),
-            HostStore::Memory => Arc::new(RedbStore::in_memory()?),
-            #[cfg(feature = "postgres")]
-            HostStore::Database(url) => {
-                use ordo_store_postgres::{PostgresOptions, PostgresStore};
-                Arc::new(PostgresStore::open(url, PostgresOptions::default()).await?)
-            }
-        };
+        let (store, schema) = self.place.open(self.schema_name()).await?;
         let tools = layered(self.tools, &self.layers.into());
         let clock: SharedClock = match &self.clock {
             Some(clock) => clock.clone(),
@@ -164,7 +190,39 @@ impl Opening {
         };
         let engine = Engine::start(store, tools, clock, self.options).await?;
         let engine = engine.signed_by(&Actor::new(PROGRAM, ActorSource::Api));
-        Ok(Ordo { engine, clock: self.clock })
+        Ok(Ordo { engine, clock: self.clock, schema })
+    }
+}
+
+impl Opening {
+    fn schema_name(&self) -> &str {
+        #[cfg(feature = "postgres")]
+        return &self.schema;
+        #[cfg(not(feature = "postgres"))]
+        return "";
+    }
+}
+
+impl HostStore {
+    /// The store, and the schema if it is in a database.
+    async fn open(&self, schema: &str) -> Result<(Arc<dyn Store>, Option<Arc<str>>), Error> {
+        let _ = schema;
+        Ok(match self {
+            HostStore::File(path) => (Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?), None),
+            HostStore::Memory => (Arc::new(RedbStore::in_memory()?), None),
+            #[cfg(feature = "postgres")]
+            HostStore::Database(url) => {
+                use ordo_store_postgres::{PostgresOptions, PostgresStore};
+                let store = PostgresStore::open(url, PostgresOptions::default()).await?;
+                let schema = store.schema().into();
+                (Arc::new(store), Some(schema))
+            }
+            #[cfg(feature = "postgres")]
+            HostStore::Pool { pool, listen_at } => {
+                let store = ordo_store_postgres::PostgresStore::open_with(pool, schema, listen_at.as_deref()).await?;
+                (Arc::new(store), Some(schema.into()))
+            }
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::common::{Daemon, World, eventually};
 use crate::database::Database;
 
 /// An answer as it stands on the wire.
-fn ask(daemon: &Daemon, method: &str, path: &str, token: &str, body: &str) -> String {
+pub(crate) fn ask(daemon: &Daemon, method: &str, path: &str, token: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(daemon.place.trim_start_matches("http://")).unwrap();
     let request = format!(
         "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\

@@ -33,6 +33,35 @@ impl Database {
         database
     }
 
+    /// A standby that follows it by streaming, made as an administrator makes one.
+    pub(crate) fn standby(&self) -> Database {
+        let folder = tempfile::Builder::new().prefix("ordo-pg-").tempdir().unwrap();
+        let mut standby = Database { folder, port: free_port(), server: None };
+        if is_root() {
+            let owned = Command::new("chown").arg("postgres").arg(standby.folder.path()).status().unwrap();
+            assert!(owned.success());
+        }
+        let cluster = standby.cluster();
+        let copied = standby
+            .program("pg_basebackup")
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "ordo", "-R", "--checkpoint=fast", "-D"])
+            .arg(cluster)
+            .stdout(Stdio::null())
+            .status();
+        assert!(copied.unwrap().success(), "pg_basebackup");
+        standby.up();
+        standby
+    }
+
+    /// What the server answers to one statement.
+    pub(crate) fn sql(&self, statement: &str) -> String {
+        let mut psql = self.program("psql");
+        psql.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "ordo", "-d", "postgres", "-Atc", statement]);
+        let said = psql.output().unwrap();
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        String::from_utf8(said.stdout).unwrap().trim().to_owned()
+    }
+
     pub(crate) fn port(&self) -> u16 {
         self.port
     }

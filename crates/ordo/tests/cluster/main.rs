@@ -14,11 +14,14 @@ mod plan;
 
 mod away;
 mod database;
+mod limits;
 mod nodes;
 #[allow(dead_code, reason = "other tests use more of it")]
 #[path = "../../../store-postgres/tests/common/mod.rs"]
 mod proxy;
 mod routing;
+mod standby;
+mod upgrade;
 
 use std::time::Duration;
 

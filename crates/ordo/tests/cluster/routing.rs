@@ -138,6 +138,16 @@ fn a_routing_means_the_same_executor_whichever_node_is_asked() {
     let by: BTreeSet<&str> = runs.iter().filter_map(|run| run["executor"].as_str()).collect();
     assert_eq!((lines(&cluster.worlds[0], "shards"), by.len()), (shards(9), 9), "each executor has a share: {runs:#?}");
 
+    // Whoever has just come is among them, also where another node begins the broadcast.
+    let newest = cluster.executor(9);
+    cluster.eventually("it is there", || (cluster.alive(0) == 10).then_some(()));
+    cluster.add("all-ten", &["--group", "gpu", "--routing", "sharding_broadcast"], "true");
+    cluster.worlds[1].ordo(&["job", "trigger", "all-ten"]).done();
+    let runs = cluster.over(2, "all-ten", 11);
+    let by: BTreeSet<&str> = runs.iter().filter_map(|run| run["executor"].as_str()).collect();
+    assert!(by.len() == 10 && by.contains("w9"), "{runs:#?}");
+    drop(newest);
+
     // The executors inside the nodes are a group too.
     cluster.add("inside", &["--routing", "sharding_broadcast"], "true");
     cluster.worlds[2].ordo(&["job", "trigger", "inside"]).done();

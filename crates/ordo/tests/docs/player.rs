@@ -70,10 +70,11 @@ impl Playback {
         let uses_database = page.blocks.iter().any(|block| block.text.contains("$DATABASE_URL"));
         let database = uses_database.then(|| {
             let server = ordo_store_postgres::testing::TestServer::join();
-            let url = server.fresh_url();
+            let url = server.fresh_database();
             (server, url)
         });
-        let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+        let path = std::env::var("PATH").unwrap_or_default();
+        let path = format!("{}:{path}:{}", programs.display(), ordo_store_postgres::testing::programs().display());
         let mut environment = vec![("PATH", path)];
         environment.extend(database.iter().map(|(_, url)| ("DATABASE_URL", url.clone())));
         let mut bash = world.bare("bash", &["--noprofile", "--norc"]);
@@ -214,6 +215,7 @@ fn looks(typed: &str) -> bool {
     let mut words = typed.split_whitespace().filter(|word| !word.starts_with('-'));
     match words.next() {
         Some("ordo") => words.take(2).any(|word| LOOKS.contains(&word)),
+        Some("psql") => typed.contains("SELECT ") && !typed.contains("INSERT "),
         _ => LOOKING_PROGRAMS.iter().any(|program| typed.starts_with(program)),
     }
 }

@@ -1,10 +1,11 @@
 //! `ordo incident …`
 
 use clap::{Args, Subcommand};
-use ordo_model::incident::{IncidentStatus, Severity};
+use ordo_model::Millis;
+use ordo_model::incident::{IncidentRole, IncidentStatus, Severity};
 
 use crate::cli::job::Pages;
-use crate::cli::values::named;
+use crate::cli::values::{duration, named};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IncidentSubcommand {
@@ -25,6 +26,19 @@ pub(crate) enum IncidentSubcommand {
     Ack(ActArg),
     /// Add a note to the timeline; one that begins with "Action:" becomes an action item of the export
     Note(NoteArgs),
+    /// Make somebody the lead or responsible for communications; without a name, free the role
+    Role(RoleArgs),
+    /// Describe the impact: who is affected, and how
+    Impact(ImpactArgs),
+    /// Add, complete and reopen action items
+    #[command(subcommand)]
+    Action(ActionCommand),
+    /// Snooze an incident: no escalation and no repeats until then; --end ends the snooze
+    Snooze(SnoozeArgs),
+    /// Show the written postmortem, or replace it with --from FILE
+    Postmortem(PostmortemArgs),
+    /// List incidents that were like this one
+    Similar(IncidentArg),
     /// Export an incident as a Markdown document
     Export(ExportArgs),
 }
@@ -131,6 +145,89 @@ pub(crate) struct NoteArgs {
     #[command(flatten)]
     pub(crate) incident: IncidentArg,
     pub(crate) text: String,
+    #[command(flatten)]
+    pub(crate) actor: ActorArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RoleArgs {
+    #[command(flatten)]
+    pub(crate) incident: IncidentArg,
+    /// lead or communications
+    #[arg(value_parser = named::<IncidentRole>)]
+    pub(crate) role: IncidentRole,
+    /// Who takes it
+    pub(crate) person: Option<String>,
+    #[command(flatten)]
+    pub(crate) actor: ActorArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImpactArgs {
+    #[command(flatten)]
+    pub(crate) incident: IncidentArg,
+    pub(crate) text: String,
+    #[command(flatten)]
+    pub(crate) actor: ActorArg,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ActionCommand {
+    /// Add an action item
+    Add(ActionAddArgs),
+    /// Mark an action item as done
+    Done(ActionArg),
+    /// Reopen an action item
+    Reopen(ActionArg),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ActionAddArgs {
+    #[command(flatten)]
+    pub(crate) incident: IncidentArg,
+    /// What is to be done
+    pub(crate) text: String,
+    /// Who does it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) owner: Option<String>,
+    #[command(flatten)]
+    pub(crate) actor: ActorArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ActionArg {
+    #[command(flatten)]
+    pub(crate) incident: IncidentArg,
+    /// The number of the action item
+    pub(crate) number: u32,
+    #[command(flatten)]
+    pub(crate) actor: ActorArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SnoozeArgs {
+    #[command(flatten)]
+    pub(crate) incident: IncidentArg,
+    /// How long: 30m, 2h, 1d
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration, required_unless_present_any = ["until", "end"])]
+    pub(crate) length: Option<Millis>,
+    /// Until when: a time such as 2026-05-01T09:00 or 2026-05-01T09:00:00Z
+    #[arg(long, value_name = "TIME", conflicts_with = "length")]
+    pub(crate) until: Option<String>,
+    /// End the snooze now
+    #[arg(long, conflicts_with_all = ["length", "until"])]
+    pub(crate) end: bool,
+    #[command(flatten)]
+    pub(crate) actor: ActorArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PostmortemArgs {
+    #[command(flatten)]
+    pub(crate) incident: IncidentArg,
+    /// The Markdown file that replaces it; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<std::path::PathBuf>,
     #[command(flatten)]
     pub(crate) actor: ActorArg,
 }

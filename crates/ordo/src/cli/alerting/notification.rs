@@ -9,11 +9,18 @@ pub(crate) enum NotificationSubcommand {
     /// List notifications; by default the dead-lettered ones
     #[command(visible_alias = "ls")]
     List(NotificationListArgs),
-    /// Send a delivered or dead-lettered notification again
-    Replay {
-        /// The notification's id
-        notification: String,
-    },
+    /// Send a delivered or dead-lettered notification again, or all dead-lettered ones
+    Replay(NotificationReplayArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NotificationReplayArgs {
+    /// The notification's id
+    #[arg(required_unless_present = "all")]
+    pub(crate) notification: Option<String>,
+    /// All that are dead-lettered now
+    #[arg(long, conflicts_with = "notification")]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]

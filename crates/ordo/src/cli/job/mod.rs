@@ -31,6 +31,10 @@ pub(crate) enum JobSubcommand {
     Trigger(TriggerNowArgs),
     /// Change a job; fields that are not given stay as they are
     Update(Box<JobUpdateArgs>),
+    /// Show what changed between two revisions of a job, and who changed it
+    Diff(DiffArgs),
+    /// Give a job an earlier definition back: ordo job revert nightly 3
+    Revert(RevertArgs),
     /// Run the occurrences of a past period again
     Backfill(BackfillArgs),
     /// Show when a job fires next
@@ -47,6 +51,27 @@ pub(crate) struct JobArg {
     /// A job's label or id; the beginning of an id will do
     #[arg(add = labels())]
     pub(crate) job: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    #[command(flatten)]
+    pub(crate) job: JobArg,
+    /// The older revision [default: the one before the newer]
+    pub(crate) from: Option<u64>,
+    /// The newer revision [default: the current one]
+    pub(crate) to: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RevertArgs {
+    #[command(flatten)]
+    pub(crate) job: JobArg,
+    /// The revision to go back to; ordo job diff shows what that changes
+    pub(crate) revision: u64,
+    /// Only if the job is still at this revision
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) if_revision: Option<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli::alerting::notification::{NotificationListArgs, NotificationSubcommand};
+use crate::cli::alerting::notification::{NotificationListArgs, NotificationReplayArgs, NotificationSubcommand};
 use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
@@ -12,7 +12,10 @@ use crate::output::{self, table, time};
 pub(crate) async fn run(talk: &CommandSession, command: NotificationSubcommand) -> Result<Exit> {
     match command {
         NotificationSubcommand::List(args) => list(talk, &args).await,
-        NotificationSubcommand::Replay { notification } => replay(talk, &notification).await,
+        NotificationSubcommand::Replay(NotificationReplayArgs { notification: Some(id), .. }) => {
+            replay(talk, &id).await
+        }
+        NotificationSubcommand::Replay(NotificationReplayArgs { notification: None, .. }) => replay_all(talk).await,
     }
 }
 
@@ -43,6 +46,23 @@ fn human(talk: &CommandSession, state: &str, notifications: &[Value]) -> String 
     };
     let names = ["SENDER", "EVENT", "WRITTEN", "TRIES", "ID", "LAST ERROR"];
     table::rows(&names, notifications.iter().map(row).collect(), talk.paint)
+}
+
+/// Those that are dead-lettered now: one that fails again meanwhile is not tried a third time.
+async fn replay_all(talk: &CommandSession) -> Result<Exit> {
+    let filters = [("state", Some("dead_lettered".to_owned()))];
+    let listed = pages::items(talk, "/v1/notifications", &filters, usize::MAX).await?.items;
+    let mut replayed = Vec::with_capacity(listed.len());
+    for notification in &listed {
+        let path = format!("/v1/notifications/{}/replay", text(notification, "id"));
+        replayed.push(talk.post_empty(&path).await?);
+    }
+    talk.list(&replayed, || match replayed.len() {
+        0 => "No notifications are dead_lettered.\n".to_owned(),
+        1 => "1 notification is sent once more\n".to_owned(),
+        count => format!("{count} notifications are sent once more\n"),
+    })?;
+    Ok(Exit::Done)
 }
 
 async fn replay(talk: &CommandSession, id: &str) -> Result<Exit> {

@@ -3,7 +3,7 @@
 use ordo_engine::clock::new_id;
 use serde_json::{Map, Value, json};
 
-use super::compare::{Act, FieldChange, ImportItem};
+use super::compare::{Act, FieldDifference, ImportItem};
 use crate::commands::find::text;
 use crate::commands::talk::CommandSession;
 use crate::error::{Error, Result};
@@ -90,6 +90,6 @@ async fn change(talk: &CommandSession, item: &mut ImportItem) -> Result<()> {
     }
 }
 
-fn patched(change: &FieldChange) -> (String, Value) {
+fn patched(change: &FieldDifference) -> (String, Value) {
     (change.field.to_owned(), change.to.clone())
 }

@@ -45,7 +45,7 @@ pub(super) enum Act {
         id: String,
         #[serde(skip)]
         revision: Option<u64>,
-        changes: Vec<FieldChange>,
+        changes: Vec<FieldDifference>,
     },
     Same {
         id: String,
@@ -65,7 +65,7 @@ fn fields<S: Serializer>(draft: &JobDraft, serializer: S) -> Result<S::Ok, S::Er
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct FieldChange {
+pub(super) struct FieldDifference {
     pub(super) field: &'static str,
     pub(super) from: Value,
     pub(super) to: Value,
@@ -155,18 +155,18 @@ fn state_warning(draft: &JobDraft, job: &Value) -> Option<String> {
 }
 
 fn against(draft: &JobDraft, normal: &Map<String, Value>, job: &Value) -> Act {
-    let changes: Vec<FieldChange> = draft.stated.iter().filter_map(|field| change(field, normal, job)).collect();
+    let changes: Vec<FieldDifference> = draft.stated.iter().filter_map(|field| change(field, normal, job)).collect();
     let id = text(job, "id");
     if changes.is_empty() { Act::Same { id } } else { Act::Changed { id, revision: job["revision"].as_u64(), changes } }
 }
 
-fn change(field: &'static str, normal: &Map<String, Value>, job: &Value) -> Option<FieldChange> {
+fn change(field: &'static str, normal: &Map<String, Value>, job: &Value) -> Option<FieldDifference> {
     let (mut to, from) = (normal.get(field).cloned().unwrap_or_default(), job[field].clone());
     if field == "trigger" && to.get("every").is_some() && to["every"] == from["every"] {
         // An interval counts from the moment it was made; that moment is not in the file.
         to["start"] = from["start"].clone();
     }
-    (to != from).then_some(FieldChange { field, from, to })
+    (to != from).then_some(FieldDifference { field, from, to })
 }
 
 #[cfg(test)]

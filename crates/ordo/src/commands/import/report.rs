@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::compare::{Act, FieldChange, ImportItem};
+use super::compare::{Act, FieldDifference, ImportItem};
 use crate::cli::import::ImportArgs;
 use crate::commands::job::words;
 use crate::commands::talk::{CommandSession, wire};
@@ -56,7 +56,7 @@ fn line(talk: &CommandSession, item: &ImportItem) -> (String, String) {
     }
 }
 
-fn describe(change: &FieldChange) -> String {
+fn describe(change: &FieldDifference) -> String {
     let shown = |value: &Value| match (change.field, value) {
         (_, Value::Null) => "nothing".to_owned(),
         ("trigger", value) => words::trigger(&json!({ "trigger": value })),

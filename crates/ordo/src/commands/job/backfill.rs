@@ -19,15 +19,18 @@ pub(crate) async fn run(talk: &CommandSession, args: &BackfillArgs) -> Result<Ex
     let body = BackfillJob { from, to: Some(to), dry_run: args.dry_run };
     let answer = talk.post(&format!("/v1/jobs/{id}/backfill"), &body).await?;
     talk.value(&answer, || {
-        let count = &answer["count"];
+        let count = match answer["count"].as_u64() {
+            Some(1) => "1 occurrence".to_owned(),
+            _ => format!("{} occurrences", answer["count"]),
+        };
         if !args.dry_run {
-            return format!("backfilling {}: {count} occurrences from {from} to {to}", words::quoted(&args.job.job));
+            return format!("backfilling {}: {count} from {from} to {to}", words::quoted(&args.job.job));
         }
         let times = answer["items"].as_array().cloned().unwrap_or_default();
         let row =
             |item: &Value| vec![time::of(&item["nominal"]).map_or_else(String::new, |at| time::absolute(at, &zone))];
         let rows = table::rows(&["WOULD RUN"], times.iter().map(row).collect(), talk.paint);
-        format!("{count} occurrences; nothing was started\n\n{rows}")
+        format!("{count}; nothing was started\n\n{rows}")
     })?;
     Ok(Exit::Done)
 }

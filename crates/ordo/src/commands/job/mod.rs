@@ -7,6 +7,7 @@ mod history;
 mod list;
 mod preview;
 mod request;
+mod revisions;
 mod show;
 mod trigger;
 mod update;
@@ -29,6 +30,8 @@ pub(crate) async fn run(talk: &CommandSession, command: JobSubcommand) -> Result
         JobSubcommand::Cancel(args) => change::run(talk, JobChange::Cancel, &args).await,
         JobSubcommand::Trigger(args) => trigger::run(talk, &args).await,
         JobSubcommand::Update(args) => update::run(talk, &args).await,
+        JobSubcommand::Diff(args) => revisions::diff(talk, &args).await,
+        JobSubcommand::Revert(args) => revisions::revert(talk, &args).await,
         JobSubcommand::Backfill(args) => backfill::run(talk, &args).await,
         JobSubcommand::Preview(args) => preview::run(talk, &args).await,
     }

@@ -19,11 +19,25 @@ pub(crate) async fn run(talk: &CommandSession, args: &RunListArgs) -> Result<Exi
         Some(name) => Some(find::job(talk, name).await?),
         None => None,
     };
-    let since = args.since.as_deref().map(|text| zone::since("--since", text, talk.now())).transpose()?;
-    let filters = [("job_id", job), ("status", args.status.clone()), ("since", since.map(|since| since.to_string()))];
+    let moment = |flag: &str, given: &Option<String>| -> Result<Option<String>> {
+        let at = given.as_deref().map(|text| zone::since(flag, text, talk.now())).transpose()?;
+        Ok(at.map(|at| at.to_string()))
+    };
+    let filters = [
+        ("job_id", job),
+        ("status", args.status.clone()),
+        ("since", moment("--since", &args.since)?),
+        ("until", moment("--until", &args.until)?),
+        ("label", args.label.clone()),
+        ("reason", args.reason.clone()),
+        ("executor", args.executor.clone()),
+        ("longer_than", args.longer_than.clone()),
+        ("shorter_than", args.shorter_than.clone()),
+    ];
+    let is_filtered = filters.iter().any(|(_, value)| value.is_some());
     watch::repeated(talk, args.watch, async || {
         let listed = pages::items(talk, "/v1/runs", &filters, args.pages.wanted()).await?;
-        talk.list(&listed.items, || human(talk, &listed.items))?;
+        talk.list(&listed.items, || human(talk, &listed.items, is_filtered))?;
         if listed.more {
             output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
         }
@@ -32,9 +46,9 @@ pub(crate) async fn run(talk: &CommandSession, args: &RunListArgs) -> Result<Exi
     .await
 }
 
-fn human(talk: &CommandSession, runs: &[Value]) -> String {
+fn human(talk: &CommandSession, runs: &[Value], is_filtered: bool) -> String {
     if runs.is_empty() {
-        return "No runs yet.\n".to_owned();
+        return if is_filtered { "No run matches.\n" } else { "No runs yet.\n" }.to_owned();
     }
     let id = short_id::shortened(runs);
     let row = |run: &Value| {

@@ -4,6 +4,7 @@ mod copy_broken_off;
 mod kurrentdb;
 mod postgres;
 mod sql;
+mod submissions;
 
 use crate::common::World;
 

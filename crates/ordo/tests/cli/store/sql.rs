@@ -8,18 +8,18 @@ use serde_json::Value;
 use crate::common::{World, eventually};
 
 /// A schema of its own, read with `psql`.
-struct Psql {
+pub(super) struct Psql {
     address: String,
-    schema: String,
+    pub(super) schema: String,
 }
 
 impl Psql {
-    fn of(server: &TestServer, url: &str) -> Psql {
+    pub(super) fn of(server: &TestServer, url: &str) -> Psql {
         let schema = url.rsplit_once("schema=").unwrap().1.to_owned();
         Psql { address: format!("127.0.0.1 port={}", server.port()), schema }
     }
 
-    fn command(&self, user: &str) -> Command {
+    pub(super) fn command(&self, user: &str) -> Command {
         let mut psql = Command::new(programs().join("psql"));
         let target = format!("host={} user={user} dbname=postgres", self.address);
         psql.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1", "--dbname"])
@@ -28,19 +28,19 @@ impl Psql {
     }
 
     /// What comes of a statement in which `ordo` stands for the schema.
-    fn ask_as(&self, user: &str, sql: &str) -> Result<String, String> {
+    pub(super) fn ask_as(&self, user: &str, sql: &str) -> Result<String, String> {
         let sql = sql.replace("ordo.", &format!("{}.", self.schema));
         let answer = self.command(user).args(["--command", &sql]).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         if answer.status.success() { Ok(text(&answer.stdout)) } else { Err(text(&answer.stderr)) }
     }
 
-    fn ask(&self, sql: &str) -> String {
+    pub(super) fn ask(&self, sql: &str) -> String {
         self.ask_as("ordo", sql).unwrap()
     }
 }
 
-fn file(path: &str) -> String {
+pub(super) fn file(path: &str) -> String {
     format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"))
 }
 
@@ -121,7 +121,10 @@ fn a_database_from_before_there_were_tables_is_filled_by_a_reindex() {
     // As the layout before had it, without what the new one has.
     psql.ask(
         "DROP VIEW ordo.jobs, ordo.runs, ordo.incidents, ordo.occurrences; \
-         DROP TABLE ordo.stored_jobs, ordo.stored_runs, ordo.stored_incidents; UPDATE ordo.meta SET layout = 3",
+         DROP TABLE ordo.stored_jobs, ordo.stored_runs, ordo.stored_incidents, ordo.submissions, ordo.starts; \
+         DROP FUNCTION ordo.notify_of_submissions; \
+         ALTER INDEX ordo.entities_by_partition_and_alarm RENAME TO entities_by_alarm; \
+         UPDATE ordo.meta SET layout = 3",
     );
     world.ordo(&["serve", "--store", &url]).refused(1, &["ordo store reindex"]);
     assert!(world.ordo(&["store", "reindex", "--store", &url]).done().out.contains("rebuilt"));

@@ -12,17 +12,19 @@ use super::table;
 use crate::common::World;
 
 /// Each entity with its stream, its events and where they stand.
-const EVENTS: [(&str, &str, &str, &str); 10] = [
+const EVENTS: [(&str, &str, &str, &str); 12] = [
     ("Jobs", "job", "Event", "crates/model/src/job/event.rs"),
     ("Incidents", "incident", "IncidentEvent", "crates/model/src/incident/event.rs"),
     ("Monitors", "monitor", "MonitorEvent", "crates/model/src/monitor/mod.rs"),
     ("Hooks", "hook", "HookEvent", "crates/model/src/hook/hook.rs"),
     ("Deliveries", "delivery", "DeliveryEvent", "crates/model/src/hook/delivery.rs"),
     ("Notifications", "notification", "NotificationEvent", "crates/model/src/notification/mod.rs"),
+    ("Silences", "silence", "SilenceEvent", "crates/model/src/notification/silence.rs"),
     ("Subscriptions", "subscription", "SubscriptionEvent", "crates/model/src/subscription/mod.rs"),
     ("Executors", "executor", "ExecutorEvent", "crates/model/src/executor.rs"),
     ("Secrets", "secret", "SecretEvent", "crates/model/src/access/secret.rs"),
     ("Tokens", "token", "ApiTokenEvent", "crates/model/src/access/api_token.rs"),
+    ("Logins", "login", "LoginEvent", "crates/model/src/access/login.rs"),
 ];
 
 pub(super) fn events() -> String {

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::cli::alerting::incident::IncidentListArgs;
+use super::find;
+use crate::cli::alerting::incident::{IncidentArg, IncidentListArgs};
 use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
@@ -26,6 +27,14 @@ pub(crate) async fn run(talk: &CommandSession, args: &IncidentListArgs) -> Resul
     if listed.more {
         output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
     }
+    Ok(Exit::Done)
+}
+
+pub(crate) async fn similar(talk: &CommandSession, args: &IncidentArg) -> Result<Exit> {
+    let id = find(talk, &args.incident).await?;
+    let found = talk.get(&format!("/v1/incidents/{id}/similar")).await?;
+    let items = found["items"].as_array().cloned().unwrap_or_default();
+    talk.list(&items, || human(talk, &items))?;
     Ok(Exit::Done)
 }
 

@@ -1,7 +1,8 @@
 //! `ordo incident …`
 
-mod change;
+pub(super) mod change;
 mod export;
+mod follow_up;
 mod list;
 mod show;
 
@@ -26,6 +27,12 @@ pub(crate) async fn run(talk: &CommandSession, command: IncidentSubcommand) -> R
         IncidentSubcommand::Status(args) => change::status(talk, args).await,
         IncidentSubcommand::Ack(args) => change::acknowledge(talk, args).await,
         IncidentSubcommand::Note(args) => change::note(talk, args).await,
+        IncidentSubcommand::Role(args) => change::role(talk, args).await,
+        IncidentSubcommand::Impact(args) => change::impact(talk, args).await,
+        IncidentSubcommand::Action(command) => follow_up::action(talk, command).await,
+        IncidentSubcommand::Snooze(args) => change::snooze(talk, args).await,
+        IncidentSubcommand::Postmortem(args) => follow_up::postmortem(talk, args).await,
+        IncidentSubcommand::Similar(args) => list::similar(talk, &args).await,
         IncidentSubcommand::Export(args) => export::run(talk, &args).await,
     }
 }

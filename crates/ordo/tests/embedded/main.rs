@@ -2,11 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod examples;
+mod postgres;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ordo::{Block, Call, Context, Ensured, Error, Failure, JobBuilder, JobState, Ordo, SetClock, Timestamp, ToolKey};
+use ordo::{
+    AfterMode, AfterOn, At, Block, Call, Context, Cron, Ensured, Error, Every, Failure, JobBuilder, JobState, Ordo,
+    SetClock, Timestamp, ToolKey, Upstream, Weekday, ZoneName,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -176,37 +182,73 @@ async fn layers_are_passed_in_order_and_may_refuse() {
 }
 
 #[tokio::test]
-async fn two_programs_share_a_database() {
-    let server = ordo_store_postgres::testing::TestServer::join();
-    let url = server.fresh_url();
-    let open = |node: &str| Ordo::postgres(&url).node(node).handle(DOUBLE, double).start();
-    let (first, second) = (open("one").await.unwrap(), open("two").await.unwrap());
-    let job = first.ensure(DOUBLE.job("shared", &4)).await.unwrap().job().clone();
-    assert_eq!(second.find("shared").await.unwrap().unwrap().id, job.id);
-    let run = second.trigger(job.id).await.unwrap();
-    assert_eq!(first.result(DOUBLE, run).await.unwrap(), 8);
-    first.shutdown(Duration::from_secs(1)).await;
-    second.shutdown(Duration::from_secs(1)).await;
+async fn a_schedule_that_can_be_held_is_one_that_fires() {
+    let ordo = Ordo::in_memory().with_clock(march()).handle(DOUBLE, double).start().await.unwrap();
+    let berlin = ZoneName::new("Europe/Berlin").unwrap();
+    let times = async |label: &str, schedule: ordo::Trigger| {
+        let job = ordo.schedule(DOUBLE.job(label, &1).on(schedule)).await.unwrap();
+        ordo.job(job.id()).await.unwrap().unwrap().next_tick_at().map(|next| next.to_string())
+    };
+    let minutely = Every::minutes(1).unwrap();
+    assert_eq!(times("every", minutely.into()).await.unwrap(), "2027-03-01T00:01:00.000Z");
+    let from = Every::hours(6).unwrap().starting("2027-03-02T03:00:00Z".parse().unwrap());
+    assert_eq!(times("from", from.into()).await.unwrap(), "2027-03-02T03:00:00.000Z");
+    let weekly = Cron::weekly(Weekday::Tue, 9, 30).unwrap().zone(berlin.clone());
+    assert_eq!(times("weekly", weekly.into()).await.unwrap(), "2027-03-02T08:30:00.000Z");
+    let end = Cron::month_end(23, 0).unwrap().zone(berlin);
+    assert_eq!(times("month-end", end.into()).await.unwrap(), "2027-03-31T21:00:00.000Z");
+    let once = At("2027-03-05T00:00:00Z".parse().unwrap());
+    assert_eq!(times("once", once.into()).await.unwrap(), "2027-03-05T00:00:00.000Z");
+    ordo.shutdown(Duration::ZERO).await;
 }
 
-#[test]
-fn the_example_runs() {
-    // Examples are built beside the tests.
-    let program = std::env::current_exe().unwrap().parent().unwrap().join("../examples/embedded");
-    let ran = std::process::Command::new(program).output().unwrap();
-    let said = String::from_utf8(ran.stdout).unwrap();
-    assert!(
-        ran.status.success() && said.contains("welcome completed") && said.contains("completed at 2027-03-29T07"),
-        "{said}"
-    );
+#[tokio::test]
+async fn a_chain_goes_by_handles_and_hands_on_typed_results() {
+    #[derive(Serialize, Deserialize)]
+    struct Sum {
+        #[serde(default, skip_serializing)]
+        after: Vec<Upstream<u32>>,
+    }
+    const SUM: ToolKey<Sum, u32> = ToolKey::new("sum");
+    let sum = |sum: Sum, _: Context| async move {
+        sum.after.iter().map(|end| end.completed().copied()).sum::<Result<u32, Error>>()
+    };
+    let ordo = Ordo::in_memory().handle(DOUBLE, double).handle(SUM, sum).start().await.unwrap();
+    let one = ordo.ensure(DOUBLE.job("one", &1)).await.unwrap().into_job();
+    let two = ordo.ensure(DOUBLE.job("two", &2)).await.unwrap().into_job();
+    let all = SUM.job("sum", &Sum { after: Vec::new() });
+    let all =
+        ordo.ensure(all.after_jobs([one.id(), two.id()], AfterMode::All, AfterOn::Success)).await.unwrap().into_job();
+    let each = ordo.ensure(SUM.job("one more", &Sum { after: Vec::new() }).after(&one)).await.unwrap().into_job();
+    assert_eq!(ordo.call(&one, &10).await.unwrap(), 20);
+    assert_eq!(ordo.result(SUM, ordo.newest_run(each.id()).await.unwrap()).await.unwrap(), 20);
+    assert_eq!(ordo.call(&two, &11).await.unwrap(), 22);
+    assert_eq!(ordo.result(SUM, ordo.newest_run(all.id()).await.unwrap()).await.unwrap(), 42);
+    ordo.shutdown(Duration::from_secs(1)).await;
 }
 
-#[test]
-fn the_example_with_axum_runs() {
-    let program = std::env::current_exe().unwrap().parent().unwrap().join("../examples/axum_app");
-    let ran = std::process::Command::new(program).arg("--play").output().unwrap();
-    assert!(
-        ran.status.success() && String::from_utf8_lossy(&ran.stdout).contains("welcome, ada@example.org"),
-        "{ran:?}"
-    );
+#[tokio::test]
+async fn what_runs_may_finish_and_what_does_not_is_ended() {
+    let started = Arc::new(tokio::sync::Notify::new());
+    let begun = started.clone();
+    let nap = move |ms: u64, _: Context| {
+        begun.notify_one();
+        async move {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+            Ok::<_, String>(ms)
+        }
+    };
+    const NAP: ToolKey<u64, u64> = ToolKey::new("nap");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.db");
+    let mut ends = Vec::new();
+    for (ms, grace) in [(300, 20_000), (600_000, 100)] {
+        let ordo = Ordo::open(&path).handle(NAP, nap.clone()).start().await.unwrap();
+        let job = ordo.ensure(NAP.job("nap", &1)).await.unwrap().into_job();
+        let run = ordo.trigger_with(&job, &ms).await.unwrap();
+        started.notified().await;
+        ordo.shutdown(Duration::from_millis(grace)).await;
+        ends.push(ordo.run(run).await.unwrap().unwrap().status.name());
+    }
+    assert_eq!(ends, ["completed", "failed"]);
 }

@@ -89,8 +89,8 @@ impl Simulation {
         let job = self.new_job_id();
         let held = self.rng.chance(100);
         let command = Command::Schedule { definition: Box::new(definition.clone()), held };
-        let claim = keyed.as_ref().map(|keyed| self.claim(&keyed.marker, job));
-        let request = Request { claim, ..Request::new(job, command) };
+        let claims = keyed.iter().map(|keyed| self.claim(&keyed.marker, job)).collect();
+        let request = Request { claims, ..Request::new(job, command) };
         self.client.keyed.extend(keyed.map(|keyed| (op, keyed)));
         self.client.jobs.push(job);
         self.client_command(op, job, ClientCommand::Create { marker, definition: Box::new(definition), held }, request);

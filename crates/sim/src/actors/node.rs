@@ -123,6 +123,7 @@ impl Simulation {
             tools,
             draw: 0,
             has_others: false,
+            is_keyless: false,
         };
         let draws = Draws::of_seed(self.generations.into());
         let core = Core::new(reservation, draws, self.tick_rate(), self.scenario.pools, self.now());
@@ -229,7 +230,7 @@ impl Simulation {
                 unreachable!("this world has no executors elsewhere")
             }
             // This world trims at its own times, and tells its clock by the moments alone.
-            Effect::TrimHistory | Effect::ClockStepped { .. } => {}
+            Effect::TrimHistory | Effect::ClockStepped { .. } | Effect::RollCall => {}
             Effect::Reconcile(entity) => {
                 assert_eq!(entity.kind, Kind::Job, "this world has jobs only");
                 self.soon(read_ms, Happening::Reconcile { generation, job: JobId(entity.id) });

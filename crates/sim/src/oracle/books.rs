@@ -161,7 +161,7 @@ impl<'h> Books<'h> {
             Event::JobCancelled { .. } => book.ledger.cancelled(at),
             Event::BackfillRequested { from, to, .. } => book.ledger.backfill(from.ms(), to.ms(), at),
             Event::JobTriggered { .. } | Event::JobSkipped { .. } => book.outcome(entry, self.trouble_until),
-            Event::JobStarted { run_id, attempt, token, executor, deadline } => {
+            Event::JobStarted { run_id, attempt, token, executor, deadline, .. } => {
                 let (generation, width) = (executor.generation, book.definition.block.width());
                 let given = GivenAttempt { job: entry.job, generation, at, width, surely: entry.acked };
                 evidence.started((*run_id, token.0), given);

@@ -8,7 +8,7 @@ use ordo_model::{ClockFrame, Timestamp};
 
 use super::scene::{Scene, time};
 
-/// One life of a process's clock. Where the wall clock stands outlives the process; what it measured does not.
+/// One generation of a process's clock. Where the wall clock stands outlives the process; what it measured does not.
 pub(crate) struct NodeClock {
     scene: Arc<Scene>,
     /// By how much it stood ahead when the process began.

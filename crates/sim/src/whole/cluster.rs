@@ -12,7 +12,7 @@ use ordo_store::{Cluster, DueAlarm, Fault, Hint, Hints, Lease, Node, NodeHeartbe
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
 
-use super::life::Life;
+use super::generation::NodeGeneration;
 use super::scene::Scene;
 use super::store::reach;
 
@@ -41,29 +41,29 @@ impl Membership {
 }
 
 /// The store's side of one node.
-pub(crate) struct NodeSeat {
+pub(crate) struct NodeMembership {
     scene: Arc<Scene>,
     store: Arc<RedbStore>,
-    life: Arc<Life>,
+    generation: Arc<NodeGeneration>,
     membership: Arc<Membership>,
 }
 
-impl NodeSeat {
+impl NodeMembership {
     pub(crate) fn new(
         scene: Arc<Scene>,
         store: Arc<RedbStore>,
-        life: Arc<Life>,
+        generation: Arc<NodeGeneration>,
         membership: Arc<Membership>,
-    ) -> NodeSeat {
-        NodeSeat { scene, store, life, membership }
+    ) -> NodeMembership {
+        NodeMembership { scene, store, generation, membership }
     }
 
     async fn ask<T>(&self, answer: impl FnOnce(&mut MembershipState, Timestamp) -> T + Send) -> Result<T, Fault> {
-        reach(&self.scene, &self.life, self.scene.plan.read_ms).await?;
+        reach(&self.scene, &self.generation, self.scene.plan.read_ms).await?;
         let now = self.scene.store_time();
         let answer = answer(&mut self.membership.lock(), now);
         self.scene.dawdle(self.scene.plan.read_ms / 2).await;
-        self.life.alive(&self.scene).await;
+        self.generation.alive(&self.scene).await;
         Ok(answer)
     }
 }
@@ -75,7 +75,7 @@ fn seen(state: &MembershipState, now: Timestamp) -> Vec<Node> {
 }
 
 #[async_trait]
-impl Cluster for NodeSeat {
+impl Cluster for NodeMembership {
     async fn now(&self) -> Result<Timestamp, Fault> {
         self.ask(|_, now| now).await
     }
@@ -160,7 +160,7 @@ impl Cluster for NodeSeat {
         after: Option<DueAlarm>,
         limit: usize,
     ) -> Result<Vec<DueAlarm>, Fault> {
-        reach(&self.scene, &self.life, self.scene.plan.read_ms).await?;
+        reach(&self.scene, &self.generation, self.scene.plan.read_ms).await?;
         let (mut found, mut after) = (Vec::new(), after);
         loop {
             let page = self.store.due(until, after, PAGE).await?;
@@ -169,14 +169,14 @@ impl Cluster for NodeSeat {
             found.extend(page.into_iter().filter(|alarm| partitions.contains(&Partition::of(alarm.entity))));
             if is_last || found.len() >= limit {
                 found.truncate(limit);
-                self.life.alive(&self.scene).await;
+                self.generation.alive(&self.scene).await;
                 return Ok(found);
             }
         }
     }
 
     async fn sweep_overdue(&self, by: Millis, claim: Millis, limit: usize) -> Result<Vec<DueAlarm>, Fault> {
-        reach(&self.scene, &self.life, self.scene.plan.read_ms).await?;
+        reach(&self.scene, &self.generation, self.scene.plan.read_ms).await?;
         let now = self.scene.store_time();
         let overdue = self.store.due(now.minus(by), None, limit).await?;
         let taken = {
@@ -186,7 +186,7 @@ impl Cluster for NodeSeat {
             state.swept.extend(free.iter().map(|alarm| (alarm.entity, now.plus(claim))));
             free
         };
-        self.life.alive(&self.scene).await;
+        self.generation.alive(&self.scene).await;
         Ok(taken)
     }
 

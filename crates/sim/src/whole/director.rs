@@ -121,7 +121,7 @@ impl Cast {
     fn freeze(&self, node: &NodeSlot) {
         if let Some(running) = node.running() {
             let until = self.scene.mono() + self.scene.with_rng(|rng| rng.skewed(500, 40 * SECOND));
-            running.life.freeze(until);
+            running.generation.freeze(until);
             self.scene.trouble(until);
         }
     }
@@ -138,7 +138,7 @@ impl Cast {
             let executor = &self.executors[self.scene.with_rng(|rng| rng.place(self.executors.len()))];
             executor.cut_off_until.fetch_max(until, Ordering::Relaxed);
         } else if let Some(running) = node.running().filter(|_| self.scene.plan.is_shared()) {
-            running.life.cut_off(until);
+            running.generation.cut_off(until);
             self.scene.trouble(until);
         }
     }

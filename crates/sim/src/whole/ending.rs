@@ -111,7 +111,13 @@ fn unsettled(store: &RedbStore) -> Result<Vec<String>, Fault> {
                 let delivery: Delivery = read(&snapshot)?;
                 delivery.is_open().then(|| format!("is {}", delivery.status()))
             }
-            Kind::Hook | Kind::ApiToken | Kind::Secret | Kind::Executor | Kind::Subscription => None,
+            Kind::Hook
+            | Kind::ApiToken
+            | Kind::Secret
+            | Kind::Executor
+            | Kind::Subscription
+            | Kind::Silence
+            | Kind::Login => None,
         };
         open.extend(why.map(|why| format!("{entity}: {why}")));
     }

@@ -93,7 +93,7 @@ pub enum Deed {
         version: u64,
         attempt: u32,
         arrived: bool,
-        told: Told,
+        reply: SenderReply,
     },
     /// A new generation of a node found these versions.
     NodeUp {
@@ -169,7 +169,7 @@ pub enum WorkResult {
 
 /// What a sender said came of a try.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum SenderReply {
     Done,
     Passing {
         retry_after_ms: i64,

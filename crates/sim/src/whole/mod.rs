@@ -12,7 +12,7 @@ mod director;
 mod ending;
 mod executors;
 pub mod facts;
-mod life;
+mod generation;
 mod node;
 pub mod oracle;
 mod plan;

@@ -1,6 +1,6 @@
 //! A node of the world: a machine on which one process after the other runs.
 //!
-//! Invariant: at most one life of a node at a time; a new one begins only when the one before it is over.
+//! Invariant: at most one generation of a node at a time; a new one begins only when the one before it is over.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,7 +15,7 @@ use ordo_store_redb::{RedbOptions, RedbStore};
 use super::clock::NodeClock;
 use super::cluster::Membership;
 use super::facts::Deed;
-use super::life::Life;
+use super::generation::NodeGeneration;
 use super::plan::FaultKind;
 use super::scene::{Scene, versions};
 use super::senders::{SENDERS, SimSender};
@@ -46,7 +46,7 @@ pub(crate) struct NodeSlot {
 #[derive(Clone)]
 pub(crate) struct RunningNode {
     pub(crate) engine: Engine,
-    pub(crate) life: Arc<Life>,
+    pub(crate) generation: Arc<NodeGeneration>,
     clock: Arc<NodeClock>,
     pub(crate) store: Arc<RedbStore>,
 }
@@ -84,23 +84,23 @@ impl NodeSlot {
     /// Starts the process, waits for its end, and starts it again, for as long as the world lasts.
     pub(crate) async fn keep(self: Arc<Self>) {
         loop {
-            let life = Arc::new(Life::new(self.shared.is_none().then(|| locked(&self.plug).clone())));
+            let generation = Arc::new(NodeGeneration::new(self.shared.is_none().then(|| locked(&self.plug).clone())));
             let booted = tokio::select! {
                 biased;
-                () = life.ended() => None,
-                booted = self.boot(&life) => Some(booted),
+                () = generation.ended() => None,
+                booted = self.boot(&generation) => Some(booted),
             };
             match booted {
                 Some(Ok(running)) => {
                     *locked(&self.current) = Some(running.clone());
-                    life.ended().await;
+                    generation.ended().await;
                     *locked(&self.current) = None;
                     running.engine.die();
                 }
                 Some(Err(fault)) => self.scene.note(format_args!("node {} cannot start: {fault}", self.number)),
                 None => {}
             }
-            life.end();
+            generation.end();
             self.scene.fact(Deed::NodeDown { node: self.number });
             self.scene.trouble(self.scene.mono());
             self.replug();
@@ -129,27 +129,29 @@ impl NodeSlot {
         *locked(&self.plug) = plug;
     }
 
-    async fn boot(&self, life: &Arc<Life>) -> Result<RunningNode, Fault> {
+    async fn boot(&self, generation: &Arc<NodeGeneration>) -> Result<RunningNode, Fault> {
         let scene = &self.scene;
         let (store, membership) = match &self.shared {
             Some((store, membership)) => (store.clone(), Some(membership.clone())),
             None => (Arc::new(self.open()?), None),
         };
-        life.alive(scene).await;
+        generation.alive(scene).await;
         scene.tail(&store);
         let found = versions(&store)?;
-        let generation = {
+        let number = {
             let mut generations = locked(&self.generations);
             *generations += 1;
             *generations
         };
-        scene.fact(Deed::NodeUp { node: self.number, generation, found });
+        scene.fact(Deed::NodeUp { node: self.number, generation: number, found });
         let clock = Arc::new(NodeClock::new(scene.clone(), self.ahead_ms.load(Ordering::Relaxed), self.drift));
-        let reached: Arc<dyn Store> = Arc::new(NodeStore::new(scene.clone(), store.clone(), life.clone(), membership));
-        let tool: Arc<dyn ordo_engine::tool::Tool> = Arc::new(SimTool { scene: scene.clone(), life: life.clone() });
+        let reached: Arc<dyn Store> =
+            Arc::new(NodeStore::new(scene.clone(), store.clone(), generation.clone(), membership));
+        let tool: Arc<dyn ordo_engine::tool::Tool> =
+            Arc::new(SimTool { scene: scene.clone(), generation: generation.clone() });
         let tools = [(LOCAL_TOOL.to_owned(), tool)].into_iter().collect();
-        let engine = Engine::start(reached, tools, clock.clone(), self.options(life)).await?;
-        Ok(RunningNode { engine, life: life.clone(), clock, store })
+        let engine = Engine::start(reached, tools, clock.clone(), self.options(generation)).await?;
+        Ok(RunningNode { engine, generation: generation.clone(), clock, store })
     }
 
     fn open(&self) -> Result<RedbStore, Fault> {
@@ -157,11 +159,11 @@ impl NodeSlot {
         RedbStore::open_inline_on(locked(&self.plug).clone(), options)
     }
 
-    fn options(&self, life: &Arc<Life>) -> EngineOptions {
+    fn options(&self, generation: &Arc<NodeGeneration>) -> EngineOptions {
         let plan = &self.scene.plan;
         let senders = Senders::default();
         for name in SENDERS {
-            senders.register(Arc::new(SimSender { name, scene: self.scene.clone(), life: life.clone() }));
+            senders.register(Arc::new(SimSender { name, scene: self.scene.clone(), generation: generation.clone() }));
         }
         let pool = PoolSize { slots: plan.slots, queue: 20 };
         EngineOptions {
@@ -179,7 +181,7 @@ impl NodeSlot {
     pub(crate) fn crash(&self, power_lost: bool) {
         *locked(&self.power_lost) |= power_lost;
         if let Some(running) = self.running() {
-            running.life.end();
+            running.generation.end();
         }
     }
 

@@ -274,9 +274,13 @@ fn decode(entity: EntityId, kind: &str, data: &[u8]) -> Result<AnyEvent, serde_j
         Kind::Monitor => AnyEvent::Monitor(serde_json::from_value(form)?),
         Kind::Notification => AnyEvent::Notification(serde_json::from_value(form)?),
         Kind::Delivery => AnyEvent::Delivery(serde_json::from_value(form)?),
-        Kind::Hook | Kind::ApiToken | Kind::Secret | Kind::Executor | Kind::Subscription => {
-            AnyEvent::Other(kind.to_owned())
-        }
+        Kind::Hook
+        | Kind::ApiToken
+        | Kind::Secret
+        | Kind::Executor
+        | Kind::Subscription
+        | Kind::Silence
+        | Kind::Login => AnyEvent::Other(kind.to_owned()),
     })
 }
 

@@ -13,8 +13,8 @@ use ordo_store::{
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
 
-use super::cluster::{Membership, NodeSeat};
-use super::life::Life;
+use super::cluster::{Membership, NodeMembership};
+use super::generation::NodeGeneration;
 use super::plan::FaultKind;
 use super::scene::Scene;
 
@@ -24,28 +24,29 @@ const UNREACHABLE_MS: i64 = 2_000;
 pub(crate) struct NodeStore {
     pub(crate) scene: Arc<Scene>,
     pub(crate) store: Arc<RedbStore>,
-    pub(crate) life: Arc<Life>,
+    pub(crate) generation: Arc<NodeGeneration>,
     /// None: the store is this node's alone.
-    seat: Option<NodeSeat>,
+    cluster: Option<NodeMembership>,
 }
 
 impl NodeStore {
     pub(crate) fn new(
         scene: Arc<Scene>,
         store: Arc<RedbStore>,
-        life: Arc<Life>,
+        generation: Arc<NodeGeneration>,
         membership: Option<Arc<Membership>>,
     ) -> NodeStore {
-        let seat = membership.map(|membership| NodeSeat::new(scene.clone(), store.clone(), life.clone(), membership));
-        NodeStore { scene, store, life, seat }
+        let cluster = membership
+            .map(|membership| NodeMembership::new(scene.clone(), store.clone(), generation.clone(), membership));
+        NodeStore { scene, store, generation, cluster }
     }
 
     async fn read<T>(&self, call: impl Future<Output = Result<T, Fault>> + Send) -> Result<T, Fault> {
-        reach(&self.scene, &self.life, self.scene.plan.read_ms).await?;
+        reach(&self.scene, &self.generation, self.scene.plan.read_ms).await?;
         let answer = call.await;
-        self.life.alive(&self.scene).await;
+        self.generation.alive(&self.scene).await;
         self.scene.dawdle(self.scene.plan.read_ms / 2).await;
-        self.life.alive(&self.scene).await;
+        self.generation.alive(&self.scene).await;
         answer
     }
 
@@ -59,13 +60,13 @@ impl NodeStore {
 }
 
 /// The way to the store.
-pub(super) async fn reach(scene: &Scene, life: &Life, most_ms: i64) -> Result<(), Fault> {
-    life.alive(scene).await;
+pub(super) async fn reach(scene: &Scene, generation: &NodeGeneration, most_ms: i64) -> Result<(), Fault> {
+    generation.alive(scene).await;
     scene.dawdle(most_ms).await;
-    life.alive(scene).await;
-    if life.is_cut_off(scene) {
+    generation.alive(scene).await;
+    if generation.is_cut_off(scene) {
         scene.sleep(UNREACHABLE_MS).await;
-        life.alive(scene).await;
+        generation.alive(scene).await;
         return Err(Fault::unavailable("reaching the store", "the network is cut"));
     }
     if scene.strikes(FaultKind::StoreError, 4) {
@@ -82,7 +83,7 @@ impl Store for NodeStore {
         if slow > 100 {
             self.scene.trouble(self.scene.mono() + slow + 500);
         }
-        reach(&self.scene, &self.life, slow).await?;
+        reach(&self.scene, &self.generation, slow).await?;
         let purges = |item: &ordo_store::Item| item.disposition == Disposition::Purge;
         let places: Vec<usize> = (0..batch.items.len()).filter(|place| purges(&batch.items[*place])).collect();
         let purged: Vec<EntityId> = places.iter().map(|place| batch.items[*place].entity).collect();
@@ -90,7 +91,7 @@ impl Store for NodeStore {
         self.scene.tail(&self.store);
         self.scene.about_to_write(&batch);
         let outcomes = self.store.commit(batch).await;
-        self.life.alive(&self.scene).await;
+        self.generation.alive(&self.scene).await;
         if let Ok(outcomes) = &outcomes {
             self.scene.tail(&self.store);
             self.note_purges(&purged, outcomes, &places);
@@ -99,7 +100,7 @@ impl Store for NodeStore {
             self.scene.trouble(self.scene.mono() + 2_000);
         }
         self.scene.dawdle(self.scene.plan.commit_ms / 4).await;
-        self.life.alive(&self.scene).await;
+        self.generation.alive(&self.scene).await;
         if self.scene.strikes(FaultKind::DoneButFailed, 8) {
             self.scene.trouble(self.scene.mono() + 2_000);
             self.scene.note(format_args!("a commit is said to have failed"));
@@ -195,6 +196,6 @@ impl Store for NodeStore {
     }
 
     fn cluster(&self) -> Option<&dyn Cluster> {
-        self.seat.as_ref().map(|seat| seat as &dyn Cluster)
+        self.cluster.as_ref().map(|cluster| cluster as &dyn Cluster)
     }
 }

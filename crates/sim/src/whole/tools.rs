@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::facts::{Deed, WorkResult};
-use super::life::Life;
+use super::generation::NodeGeneration;
 use super::plan::FaultKind;
 use super::scene::Scene;
 
 pub(crate) struct SimTool {
     pub(crate) scene: Arc<Scene>,
-    pub(crate) life: Arc<Life>,
+    pub(crate) generation: Arc<NodeGeneration>,
 }
 
 #[async_trait]
@@ -25,7 +25,7 @@ impl Tool for SimTool {
     }
 
     async fn run(&self, work: Work) -> Result<Value, Failure> {
-        self.life.alive(&self.scene).await;
+        self.generation.alive(&self.scene).await;
         let (run, token) = (work.run_id, work.token.0);
         self.scene.fact(Deed::Executing { by: Uuid::nil(), run, token });
         let deaf = self.scene.strikes(FaultKind::DeafWork, 60);
@@ -34,7 +34,7 @@ impl Tool for SimTool {
             () = work.cancel.cancelled(), if !deaf => WorkResult::Stopped,
             end = labour(&self.scene, run, token) => end,
         };
-        self.life.alive(&self.scene).await;
+        self.generation.alive(&self.scene).await;
         self.scene.fact(Deed::Executed { run, token, end: end.clone() });
         match end {
             WorkResult::Well => Ok(json!({ "token": token })),

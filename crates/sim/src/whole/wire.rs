@@ -66,7 +66,7 @@ async fn answer<T>(node: &NodeSlot, ask: &impl Fn(Engine) -> NodeReply<T>) -> Op
     let running = node.running()?;
     tokio::select! {
         biased;
-        () = running.life.ended() => None,
+        () = running.generation.ended() => None,
         answer = ask(running.engine.clone()) => Some(answer),
     }
 }

@@ -175,7 +175,7 @@ impl JobAccount {
             Event::JobSkipped { .. } => self.skipped(entry, event, trouble_until),
             Event::RunBroadcast { run_id, total } => self.runs.broadcast(*run_id, *total),
             Event::ShardTriggered { run_id, parent, index, .. } => self.runs.shard(*run_id, *parent, *index),
-            Event::JobStarted { run_id, attempt, token, executor, deadline } => {
+            Event::JobStarted { run_id, attempt, token, executor, deadline, .. } => {
                 proofs.given(*run_id, token.0, executor);
                 let given = GivenTo { attempt: *attempt, token: token.0, executor, deadline: deadline.ms() };
                 debug_assert!(!given.executor.executor.is_empty(), "somebody has it");

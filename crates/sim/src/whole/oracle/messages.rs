@@ -10,7 +10,7 @@ use ordo_model::notification::NotificationEvent;
 
 use super::WholeEntry;
 use crate::oracle::{Verdict, require};
-use crate::whole::facts::{Deed, Told, WholeHistory};
+use crate::whole::facts::{Deed, SenderReply, WholeHistory};
 use crate::whole::senders::SENDERS;
 
 /// The longest wait that a receiver asks for here.
@@ -25,17 +25,17 @@ type Announcement = (String, EntityId, u64, String);
 pub(super) struct Messages<'h> {
     history: &'h WholeHistory,
     expected: BTreeSet<Announcement>,
-    queued: BTreeMap<Announcement, Letter>,
+    queued: BTreeMap<Announcement, QueuedNotification>,
     names: BTreeMap<EntityId, Announcement>,
     ended_incidents: BTreeSet<EntityId>,
     shards: BTreeSet<ordo_model::RunId>,
     sent_ok: BTreeSet<Announcement>,
-    /// The last thing the receiver of a letter said.
-    last_told: BTreeMap<Announcement, Told>,
+    /// What the receiver of a notification said last.
+    last_reply: BTreeMap<Announcement, SenderReply>,
 }
 
 #[derive(Debug, Default)]
-struct Letter {
+struct QueuedNotification {
     failures: usize,
     is_settled: bool,
 }
@@ -50,7 +50,7 @@ impl<'h> Messages<'h> {
             ended_incidents: BTreeSet::new(),
             shards: BTreeSet::new(),
             sent_ok: BTreeSet::new(),
-            last_told: BTreeMap::new(),
+            last_reply: BTreeMap::new(),
         }
     }
 
@@ -90,27 +90,27 @@ impl<'h> Messages<'h> {
         if let NotificationEvent::NotificationQueued { sender, message } = event {
             let name: Announcement = (sender.clone(), message.entity(), message.version, message.event().to_owned());
             self.names.insert(entry.entity, name.clone());
-            let before = self.queued.insert(name, Letter::default());
+            let before = self.queued.insert(name, QueuedNotification::default());
             return require(before.is_none(), || "it was queued twice".into());
         }
         let name = self.names.get(&entry.entity).cloned().ok_or("a notification that was never queued")?;
         let waits = self.history.senders.get(&name.0).ok_or("a sender that is not there")?;
-        let letter = self.queued.get_mut(&name).ok_or("a notification that was never queued")?;
+        let queued = self.queued.get_mut(&name).ok_or("a notification that was never queued")?;
         match event {
             NotificationEvent::NotificationDelivered { .. } => {
-                let settled = std::mem::replace(&mut letter.is_settled, true);
-                let told = self.sent_ok.contains(&name);
-                require(told && !settled, || format!("{name:?} is recorded as delivered, and nobody got it"))
+                let settled = std::mem::replace(&mut queued.is_settled, true);
+                let is_sent = self.sent_ok.contains(&name);
+                require(is_sent && !settled, || format!("{name:?} is recorded as delivered, and nobody got it"))
             }
             NotificationEvent::NotificationFailed { retry_at, .. } => {
-                letter.failures += 1;
-                letter.is_settled = retry_at.is_none();
-                let wait = waits.get(letter.failures - 1).copied();
+                queued.failures += 1;
+                queued.is_settled = retry_at.is_none();
+                let wait = waits.get(queued.failures - 1).copied();
                 if self.history.is_shared {
                     // Two nodes may try at the same time when one takes over, and each counts its own try.
                     return Ok(());
                 }
-                let permanent = self.last_told.get(&name) == Some(&Told::Permanent);
+                let permanent = self.last_reply.get(&name) == Some(&SenderReply::Permanent);
                 match (retry_at, wait) {
                     (Some(at), Some(wait)) => {
                         let waits = at.ms() - entry.at;
@@ -121,7 +121,7 @@ impl<'h> Messages<'h> {
                     }
                     (Some(_), None) => Err(format!("{name:?} is tried more often than was promised")),
                     (None, Some(_)) => {
-                        require(permanent, || format!("{name:?} was given up after {} tries", letter.failures))
+                        require(permanent, || format!("{name:?} was given up after {} tries", queued.failures))
                     }
                     (None, None) => Ok(()),
                 }
@@ -131,25 +131,25 @@ impl<'h> Messages<'h> {
     }
 
     pub(super) fn sent(&mut self, deed: &Deed) -> Verdict {
-        let Deed::Sent { sender, key, entity, version, told, .. } = deed else { return Ok(()) };
+        let Deed::Sent { sender, key, entity, version, reply, .. } = deed else { return Ok(()) };
         let event = key.rsplit('/').next().unwrap_or_default().to_owned();
         let name: Announcement = (sender.clone(), *entity, *version, event);
-        self.last_told.insert(name.clone(), told.clone());
-        if *told == Told::Done {
+        self.last_reply.insert(name.clone(), reply.clone());
+        if *reply == SenderReply::Done {
             self.sent_ok.insert(name.clone());
         }
-        let letter = self.queued.get(&name).ok_or_else(|| format!("{name:?} was sent, and is not in the log"))?;
+        let queued = self.queued.get(&name).ok_or_else(|| format!("{name:?} was sent, and is not in the log"))?;
         // Nodes that share a store may send at the same time, when one takes over from the other.
-        require(!letter.is_settled || self.history.is_shared, || format!("{name:?} was sent after it was settled"))?;
+        require(!queued.is_settled || self.history.is_shared, || format!("{name:?} was sent after it was settled"))?;
         let queue = (sender.clone(), *entity, 0, String::new())..(sender.clone(), *entity, *version, String::new());
-        let open = self.queued.range(queue).find(|(_, letter)| !letter.is_settled);
+        let open = self.queued.range(queue).find(|(_, queued)| !queued.is_settled);
         require(open.is_none(), || format!("{name:?} was sent before {:?}", open.map(|(name, _)| name)))
     }
 
     pub(super) fn close(&self) -> Vec<String> {
         let lost = self.expected.iter().filter(|name| !self.queued.contains_key(name));
         let lost = lost.map(|name| format!("nobody was notified: {name:?}"));
-        let open = self.queued.iter().filter(|(_, letter)| !letter.is_settled);
+        let open = self.queued.iter().filter(|(_, queued)| !queued.is_settled);
         lost.chain(open.map(|(name, _)| format!("never delivered and never given up: {name:?}"))).collect()
     }
 }

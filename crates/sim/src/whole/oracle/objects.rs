@@ -19,8 +19,8 @@ const NOTICED_MS: i64 = 5_000;
 pub(super) struct Objects {
     incidents: BTreeMap<EntityId, IncidentAccount>,
     monitors: BTreeMap<EntityId, MonitorAccount>,
-    /// News by the identifier of the incident they concern: told by whoever had them, found in timelines.
-    told: BTreeMap<String, u32>,
+    /// News by the identifier of the incident they concern: reported by whoever had them, found in timelines.
+    reported: BTreeMap<String, u32>,
     found: BTreeMap<String, u32>,
     /// News that must show.
     must: BTreeMap<String, u32>,
@@ -89,7 +89,7 @@ impl Objects {
             _ => false,
         };
         if news {
-            *self.told.entry(format!("job:{job}")).or_default() += 1;
+            *self.reported.entry(format!("job:{job}")).or_default() += 1;
         }
         Ok(())
     }
@@ -109,9 +109,9 @@ impl Objects {
             return require(ms(*due_at) == Some(wanted), || format!("expected by {due_at:?}, not {wanted}"));
         }
         let account = self.monitors.get_mut(&entry.entity).ok_or("a monitor that was never added")?;
-        let told = self.told.entry(format!("monitor:{}", account.name)).or_default();
+        let reported = self.reported.entry(format!("monitor:{}", account.name)).or_default();
         let must = self.must.entry(format!("monitor:{}", account.name)).or_default();
-        account.moved(event, entry.at, told, must)
+        account.moved(event, entry.at, reported, must)
     }
 
     pub(super) fn nothing_overdue(&self, wall: i64) -> Vec<String> {
@@ -127,9 +127,9 @@ impl Objects {
     pub(super) fn close(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         for (identifier, found) in &self.found {
-            let told = self.told.get(identifier).copied().unwrap_or(0);
-            if *found > told {
-                wrong.push(format!("{identifier}: {found} entries in timelines for {told} pieces of news"));
+            let reported = self.reported.get(identifier).copied().unwrap_or(0);
+            if *found > reported {
+                wrong.push(format!("{identifier}: {found} entries in timelines for {reported} pieces of news"));
             }
         }
         for (identifier, must) in &self.must {
@@ -175,7 +175,7 @@ impl IncidentAccount {
 }
 
 impl MonitorAccount {
-    fn moved(&mut self, event: &MonitorEvent, at: i64, told: &mut u32, must: &mut u32) -> Verdict {
+    fn moved(&mut self, event: &MonitorEvent, at: i64, reported: &mut u32, must: &mut u32) -> Verdict {
         match event {
             MonitorEvent::MonitorPinged { signal, body, due_at, .. } => {
                 self.pings.extend(*body);
@@ -189,7 +189,7 @@ impl MonitorAccount {
                     Signal::Success => self.is_down = false,
                     Signal::Fail => {
                         self.is_down = true;
-                        *told += 1;
+                        *reported += 1;
                     }
                     Signal::Start | Signal::Log => {}
                 }
@@ -198,7 +198,7 @@ impl MonitorAccount {
             MonitorEvent::MonitorSilent { due_at } => {
                 let due = std::mem::take(&mut self.due_at);
                 if !std::mem::replace(&mut self.is_down, true) {
-                    *told += 1;
+                    *reported += 1;
                     *must += 1;
                 }
                 require(due == Some(due_at.ms()) && due_at.ms() <= at, || {

@@ -1,4 +1,4 @@
-//! One life of a process: whether it still lives, stands still, or cannot reach its store.
+//! One generation of a process: whether it still lives, stands still, or cannot reach its store.
 //!
 //! Invariant: whoever is dead never comes back from waiting, so nothing it meant to do next is done.
 
@@ -10,7 +10,7 @@ use super::scene::Scene;
 use crate::disk::Plug;
 
 #[derive(Debug)]
-pub(crate) struct Life {
+pub(crate) struct NodeGeneration {
     is_dead: AtomicBool,
     death: watch::Sender<bool>,
     frozen_until: AtomicI64,
@@ -19,9 +19,9 @@ pub(crate) struct Life {
     plug: Option<Plug>,
 }
 
-impl Life {
-    pub(crate) fn new(plug: Option<Plug>) -> Life {
-        Life {
+impl NodeGeneration {
+    pub(crate) fn new(plug: Option<Plug>) -> NodeGeneration {
+        NodeGeneration {
             is_dead: AtomicBool::new(false),
             death: watch::Sender::new(false),
             frozen_until: AtomicI64::new(0),
@@ -46,7 +46,7 @@ impl Life {
     /// Returns when the process is gone.
     pub(crate) async fn ended(&self) {
         let mut death = self.death.subscribe();
-        // The sender lives as long as the life.
+        // The sender lives as long as the generation.
         drop(death.wait_for(|is_dead| *is_dead).await);
     }
 

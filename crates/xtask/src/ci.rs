@@ -3,9 +3,11 @@
 use anyhow::{Result, bail};
 
 use crate::step::{CiStep, StepRecord, table};
-use crate::{browser, clients, compatibility, deny, docs, fence, instructions, rust, schemathesis, sdk, sim, tree};
+use crate::{
+    browser, clients, compatibility, deny, docs, fence, instructions, rust, schemathesis, sdk, sim, torture, tree,
+};
 
-const STEPS: [CiStep; 16] = [
+const STEPS: [CiStep; 17] = [
     CiStep { name: "format", work: || done(rust::check_format()) },
     CiStep { name: "fence", work: || done(fence::check(&tree::root())) },
     CiStep { name: "docs", work: || done(docs::check(&tree::root())) },
@@ -14,6 +16,7 @@ const STEPS: [CiStep; 16] = [
     CiStep { name: "test", work: || done(rust::test(&[])) },
     CiStep { name: "doc test", work: || done(rust::doc_test()) },
     CiStep { name: "sim", work: || done(sim::run_for_ci()) },
+    CiStep { name: "torture", work: torture::run_for_ci },
     CiStep { name: "instructions", work: instructions::run },
     CiStep { name: "schemathesis", work: || schemathesis::run(&[]) },
     CiStep { name: "clients", work: clients::run },

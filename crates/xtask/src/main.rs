@@ -16,13 +16,17 @@ mod fence;
 mod fuzz;
 mod installed;
 mod instructions;
+mod lab;
 mod peers;
 mod rust;
 mod schemathesis;
 mod sdk;
 mod sim;
+mod soak;
 mod step;
+mod torture;
 mod tree;
+mod upgrade;
 
 use std::process::ExitCode;
 
@@ -40,6 +44,11 @@ cargo xtask sim SEED                     replays the simulated worlds of a seed
 cargo xtask sim --seeds N [--from M]     simulates the worlds of N seeds; --minutes N: of as many as fit
 cargo xtask sim --forever                simulates until it is ended; says how many seeds an hour, how many years
 cargo xtask sim --planted                plants bugs on purpose, one after the other: is each found?
+cargo xtask upgrade COMMIT               nodes of an earlier commit, upgraded one by one while they work (needs PostgreSQL)
+cargo xtask torture [ARGS]               real daemons under kills, pauses, cuts and full disks, judged from outside
+                                         [--minutes 3] [--store redb|postgres] [--seed S] [--report DIR] [--ordo PATH]
+cargo xtask soak [--minutes 15]          mixed load with churn; memory, descriptors, threads, files and lateness held to bounds
+                                         [--seed S] [--report DIR] [--ordo PATH]
 cargo xtask fuzz [TARGET] [--minutes N]  made-up inputs for every reader, or for those whose name begins so
 cargo xtask instructions                 what a standard job costs in instructions (needs valgrind)
 cargo xtask schemathesis [SEED]          made-up requests against the real binary (needs python3)
@@ -82,6 +91,9 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "test" => rust::test(rest),
         "e2e" => rust::end_to_end(rest),
         "sim" => sim::run(rest),
+        "upgrade" => upgrade::run(rest),
+        "soak" => soak::run(rest),
+        "torture" => torture::run(rest),
         "fuzz" => fuzz::run(rest),
         "instructions" => instructions::run().map(print_note),
         "bench" => bench::run(rest),

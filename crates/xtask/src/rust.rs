@@ -52,9 +52,13 @@ pub(crate) fn reference(write: &str) -> Result<()> {
     cargo_with(&["test", "--package", "ordo", "--test", "docs", "the_reference"], Some((write, "1")))
 }
 
-/// nextest runs each test in its own process and all of them at once; plain cargo does where it is missing.
+/// nextest runs each test in its own process and all of them at once; plain cargo does where it is missing. One run
+/// names every test that fails, not the first alone.
 fn run_tests(which: &[&str], more: &[String]) -> Result<()> {
-    let runner: &[&str] = if has("nextest") { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
+    let runner: &[&str] = match has("nextest") {
+        true => &["nextest", "run", "--no-fail-fast"],
+        false => &["test", "--lib", "--bins", "--tests", "--no-fail-fast"],
+    };
     let more: Vec<&str> = more.iter().map(String::as_str).collect();
     cargo(&[runner, which, more.as_slice()].concat())
 }

@@ -21,7 +21,7 @@ pub(super) const RULES: [CrateRule; 19] = [
     rule("adapters", &["model", "store", "engine", "egress-guard"], &["store-redb"]),
     rule(
         "server",
-        &["model", "api", "store", "engine", "adapters", "xxl"],
+        &["model", "api", "store", "engine", "adapters", "xxl", "import"],
         &["store-redb", "tools", "client", "egress-guard", "fuzz"],
     ),
     rule("xxl", &["model", "store", "engine", "egress-guard"], &["store-redb"]),

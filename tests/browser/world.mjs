@@ -52,6 +52,12 @@ export class World {
     return text ? JSON.parse(text) : null;
   }
 
+  /** What is no JSON. */
+  async text(path) {
+    const answer = await fetch(this.url + path, { headers: { Authorization: `Bearer ${this.token}` } });
+    return answer.text();
+  }
+
   job(fields) {
     return this.api("POST", "/v1/jobs", fields);
   }

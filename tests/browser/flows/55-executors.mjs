@@ -51,6 +51,25 @@ flow("an executor is drained from its page and leaves", async ({ page, url, worl
   });
 });
 
+flow("an executor has a page with what it ran, and is drained from there", async ({ page, url, world }) => {
+  const job = await world.job({ label: "on-my-machine", group: "paged", ...script("echo here; sleep 1") });
+  await working(world, ["--group", "paged", "--name", "page-one"], async ({ gone }) => {
+    const { run_id } = await world.api("POST", `/v1/jobs/${job.id}/trigger`);
+    await world.until("it ran there", async () => (await world.api("GET", `/v1/runs/${run_id}`)).status.type === "completed");
+    await page.goto(`${url}/executors`);
+    await page.getByRole("link", { name: "page-one" }).click();
+    await page.getByRole("heading", { name: "page-one", level: 1 }).waitFor();
+    await page.getByRole("region", { name: "Its last runs" }).getByText("on-my-machine").waitFor();
+    check((await page.locator(".gantt rect.completed").count()) === 1, "its run is drawn");
+    await page.getByRole("link", { name: "All of them" }).click();
+    await page.waitForURL(/executor=page-one/);
+    await page.goBack();
+    await page.getByText("Drain…").click();
+    await page.getByRole("button", { name: "Drain", exact: true }).click();
+    await gone;
+  });
+});
+
 flow("a broadcast links its shards, and each of them the whole", async ({ page, url, world }) => {
   const job = await world.job({ label: "sweep-caches", group: "sweepers", routing: "sharding_broadcast", ...script("echo share $ORDO_SHARD_INDEX") });
   await working(world, ["--group", "sweepers", "--name", "broom-a"], () =>

@@ -6,7 +6,7 @@ const WIDTHS = [360, 390, 768, 1024, 1280, 1440, 2560];
 
 const pages = (jobs) => [
   "/", "/jobs", "/jobs?q=consolidate", "/jobs/new", `/jobs/${jobs.heartbeat.id}`, `/jobs/${jobs["backup-database"].id}`,
-  `/jobs/${jobs.heartbeat.id}/edit`, "/runs", `/runs/${jobs.exportRun}`, "/incidents", `/incidents/${jobs.incident}`,
+  `/jobs/${jobs.heartbeat.id}/edit`, "/runs", "/runs?view=timeline", "/runs?reason=exit", "/calendar", "/calendar?view=month", "/jobs/import", "/channels", `/runs/${jobs.exportRun}`, "/incidents", `/incidents/${jobs.incident}`, "/silences", "/chains", "/audit",
   "/monitors", "/hooks", "/executors", "/nodes", "/notifications", "/tokens",
 ];
 

@@ -1,5 +1,6 @@
 //! What an executor hears at once, and what does not wait for one that is frozen.
 
+use ordo_model::limits::CONFIRM_AFTER;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -26,6 +27,13 @@ fn a_frozen_executor_is_passed_over_before_its_lease_is_over() {
         world.ordo(&[add.as_slice(), &["sh", "-c", "echo $ORDO_RUN_ID >> done"]].concat()).done();
     }
     frozen.signal(Signal::STOP);
+    // Whoever was heard of a moment ago is taken at its word.
+    eventually("it has not been heard of for a while", || {
+        let all = world.json(&["executors"]).as_array().unwrap().clone();
+        let seen = |name: &str| all.iter().find(|one| one["name"] == name).map(|one| moment(&one["seen_at"]));
+        let now = all.iter().filter(|one| one["in_process"] == true).map(|one| moment(&one["seen_at"])).max()?;
+        (now - seen("a")? > CONFIRM_AFTER.ms().cast_signed()).then_some(())
+    });
     for routing in CHOOSING.iter().flat_map(|routing| [*routing; 3]) {
         world.ordo(&["job", "trigger", routing]).done();
     }

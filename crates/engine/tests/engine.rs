@@ -9,6 +9,7 @@ use ordo_engine::{EngineOptions, SubmitError};
 use ordo_engine::{PoolSize, PoolSizes};
 use ordo_model::Millis;
 use ordo_model::job::{Command, JobState, RunStatus};
+use ordo_model::limits::WAITING_COMMANDS_MAX;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -222,4 +223,19 @@ async fn the_core_answers_until_it_is_stopped() {
     assert!(world.engine.is_answering().await);
     world.engine.shutdown(Duration::ZERO).await;
     assert!(!world.engine.is_answering().await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_commands_than_may_wait_are_refused_together_and_leave_nothing_behind() {
+    let world = World::new().await;
+    let job = world.add(manual("noop", &json!({}))).await;
+    let resume = || (job.id, Command::Resume);
+    let answers = world.engine.submit_all((0..=WAITING_COMMANDS_MAX).map(|_| resume()).collect()).await;
+    assert!(answers.iter().all(|answer| matches!(answer, Err(SubmitError::Overloaded))), "all or none");
+    // What they would have taken is free again.
+    let answers = world.engine.submit_all((0..1_000).map(|_| resume()).collect()).await;
+    assert!(!answers.iter().any(|answer| matches!(answer, Err(SubmitError::Overloaded))));
+    let run = world.trigger(job.id).await;
+    assert_eq!(world.over(run).await.status.name(), "completed");
+    world.assert_clean().await;
 }

@@ -17,8 +17,10 @@ fn root() -> PathBuf {
 }
 
 fn markdown() -> Vec<(String, String)> {
-    let mut pages = vec![root().join("README.md")];
-    for folder in ["docs", "docs/guides", "docs/migration"] {
+    let mut pages: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "sdk/python/README.md", "sdk/typescript/README.md"]
+        .map(|page| root().join(page))
+        .into();
+    for folder in ["docs", "docs/errors", "docs/guides", "docs/migration"] {
         let files = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
         pages.extend(files.filter(|path| path.extension().is_some_and(|end| end == "md")));
     }
@@ -137,4 +139,50 @@ fn every_metric_in_the_documents_is_exported() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// What looks like an address of ours and is a trace collector's.
+const NO_ADDRESS: &str = "/v1/traces";
+
+/// The addresses of the API in a text, with the names of their parameters left out: `/v1/jobs/{}/trigger`.
+fn addresses(text: &str) -> Vec<String> {
+    let spans = text.split('`').skip(1).step_by(2);
+    let words = spans.flat_map(str::split_whitespace).filter_map(|word| Some(&word[word.find("/v1/")?..]));
+    words
+        .map(|word| without_names(word.split(['?', '#', '"', '\'', ',', ')', '|', '[']).next().unwrap_or_default()))
+        .collect()
+}
+
+fn without_names(path: &str) -> String {
+    let part =
+        |part: &str| match part.starts_with('{') || part.starts_with(|c: char| c.is_ascii_uppercase() || c == '$') {
+            true => "{}".to_owned(),
+            false => part.to_owned(),
+        };
+    path.trim_end_matches(['/', '.', '…']).split('/').map(part).collect::<Vec<_>>().join("/")
+}
+
+#[test]
+fn every_address_of_the_api_in_the_documents_is_served() {
+    let served: Vec<String> = ordo_api::Operation::routes().iter().map(|route| without_names(route.path)).collect();
+    let fits = |wanted: &str| {
+        let wanted: Vec<&str> = wanted.split('/').collect();
+        served.iter().any(|path| {
+            let path: Vec<&str> = path.split('/').collect();
+            // An example names an object where the route has a parameter; prose may name the beginning of several routes.
+            path.len() >= wanted.len()
+                && path.iter().zip(&wanted).all(|(own, theirs)| own == theirs || *own == "{}" || theirs.contains('*'))
+        })
+    };
+    let mut wrong = Vec::new();
+    for (page, text) in markdown() {
+        wrong.extend(
+            addresses(&text)
+                .into_iter()
+                .filter(|path| path != NO_ADDRESS && !fits(path))
+                .map(|path| format!("{page}: {path}")),
+        );
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(!fits("/v1/letters") && !fits("/v1/jobs/{}/explode"));
 }

@@ -103,9 +103,10 @@ pub use embedded::{
 pub use embedded::{Enqueuer, SubmissionId, SubmittedWork};
 pub use ordo_engine::clock::{Clock, SetClock, SystemClock};
 pub use ordo_engine::tool::{Failure, Tool, Work};
+pub use ordo_model::incident::Severity;
 pub use ordo_model::job::{
-    AfterMode, AfterOn, Block, ConcurrencyKey, Definition, Job, JobState, KeySource, Misfire, OnConflict, RateLimit,
-    Retry, Routing, Run, RunStatus, Trigger, UniqueKey,
+    AfterMode, AfterOn, Block, ConcurrencyKey, Definition, IncidentPolicy, Job, JobState, KeySource, Misfire,
+    OnConflict, RateLimit, Retry, Routing, Run, RunStatus, Trigger, UniqueKey,
 };
 pub use ordo_model::schedule::{Exclusion, Repeated, Skipped, Weekday};
 pub use ordo_model::{JobId, Millis, RunId, Timestamp};

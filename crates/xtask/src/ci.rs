@@ -7,13 +7,14 @@ use crate::{
     browser, clients, compatibility, deny, docs, fence, instructions, rust, schemathesis, sdk, sim, torture, tree,
 };
 
-const STEPS: [CiStep; 17] = [
+const STEPS: [CiStep; 18] = [
     CiStep { name: "format", work: || done(rust::check_format()) },
     CiStep { name: "fence", work: || done(fence::check(&tree::root())) },
     CiStep { name: "docs", work: || done(docs::check(&tree::root())) },
     CiStep { name: "lint", work: || done(rust::lint()) },
     CiStep { name: "features", work: || done(rust::check_features()) },
     CiStep { name: "test", work: || done(rust::test(&[])) },
+    CiStep { name: "library docs", work: || done(rust::document()) },
     CiStep { name: "doc test", work: || done(rust::doc_test()) },
     CiStep { name: "sim", work: || done(sim::run_for_ci()) },
     CiStep { name: "torture", work: torture::run_for_ci },

@@ -31,6 +31,12 @@ pub(crate) fn doc_test() -> Result<()> {
     cargo(&["test", "--doc", "--workspace", "--all-features"])
 }
 
+/// The documentation of the two crates that programs use: every link in it leads somewhere.
+pub(crate) fn document() -> Result<()> {
+    let libraries = ["doc", "--no-deps", "--lib", "--package", "ordo", "--package", "ordo-client", "--all-features"];
+    cargo_with(&libraries, Some(("RUSTDOCFLAGS", "-D warnings")))
+}
+
 /// Types every command of the documents, or of the pages whose path has this in it.
 pub(crate) fn documents(page: Option<&str>) -> Result<()> {
     let set = page.map(|page| ("ORDO_DOCS_PAGE", page));

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use ordo_model::job::{
-    After, AfterMode, AfterOn, Block, ConcurrencyKey, Definition, Misfire, RateLimit, Retry, Routing, Trigger,
-    UniqueKey,
+    After, AfterMode, AfterOn, Block, ConcurrencyKey, Definition, IncidentPolicy, Misfire, RateLimit, Reaction, Retry,
+    Routing, Trigger, UniqueKey,
 };
 use ordo_model::limits::BACKOFF_MAX;
 use ordo_model::{JobId, Timestamp, strict};
@@ -105,6 +105,24 @@ impl<I, O> JobBuilder<I, O> {
     #[must_use]
     pub fn description(self, text: impl Into<String>) -> JobBuilder<I, O> {
         self.with("description", json!(text.into()))
+    }
+
+    /// Where to read more about it: a runbook, a dashboard.
+    #[must_use]
+    pub fn description_url(self, url: impl Into<String>) -> JobBuilder<I, O> {
+        self.with("description_url", json!(url.into()))
+    }
+
+    /// Failures open an incident.
+    #[must_use]
+    pub fn on_failure(self, incident: IncidentPolicy) -> JobBuilder<I, O> {
+        self.with("on_failure", json!(Reaction { incident }))
+    }
+
+    /// Occurrences that were missed open an incident.
+    #[must_use]
+    pub fn on_missed(self, incident: IncidentPolicy) -> JobBuilder<I, O> {
+        self.with("on_missed", json!(Reaction { incident }))
     }
 
     /// How long one attempt may take; an hour without it.

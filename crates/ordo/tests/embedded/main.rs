@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ordo::{
-    AfterMode, AfterOn, At, Block, Call, Context, Cron, Ensured, Error, Every, Failure, JobBuilder, JobState, Ordo,
-    SetClock, Timestamp, ToolKey, Upstream, Weekday, ZoneName,
+    AfterMode, AfterOn, At, Block, Call, Context, Cron, Ensured, Error, Every, Failure, IncidentPolicy, JobBuilder,
+    JobState, Ordo, SetClock, Severity, Timestamp, ToolKey, Upstream, Weekday, ZoneName,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -95,6 +95,33 @@ async fn a_failing_handler_is_tried_again_after_its_backoff() {
     ordo.advance(Duration::from_secs(180)).await.unwrap();
     let run = ordo.runs(job.id).await.unwrap().remove(0);
     assert_eq!((run.status.name(), run.attempt, run.errors.len()), ("completed", 3, 2));
+    ordo.shutdown(Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn what_a_job_does_about_its_failures_is_said_with_types() {
+    let ordo = Ordo::in_memory()
+        .with_clock(march())
+        .tool("broken", |(): (), _: Context| async { Err::<(), _>("no disk") })
+        .start()
+        .await
+        .unwrap();
+    let policy = IncidentPolicy { severity: Severity::Sev2, after: 2, ..IncidentPolicy::default() };
+    let job = JobBuilder::new("b", "broken")
+        .input(&())
+        .description_url("https://runbooks.example.com/broken")
+        .on_failure(policy.clone())
+        .on_missed(IncidentPolicy::default())
+        .every(Duration::from_secs(60));
+    let job = ordo.schedule(job).await.unwrap();
+    let stored = ordo.find("b").await.unwrap().unwrap();
+    let stored = &stored.definition;
+    assert_eq!(stored.on_failure.as_ref().unwrap().incident, policy);
+    assert_eq!(stored.on_missed.as_ref().unwrap().incident.after, 1);
+    assert_eq!(stored.description_url.as_deref(), Some("https://runbooks.example.com/broken"));
+    ordo.advance(Duration::from_secs(120)).await.unwrap();
+    let runs = ordo.runs(job.id).await.unwrap();
+    assert!(runs.iter().all(|run| run.status.name() == "failed") && runs.len() == 2, "{runs:?}");
     ordo.shutdown(Duration::from_secs(1)).await;
 }
 

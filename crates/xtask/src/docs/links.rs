@@ -7,6 +7,9 @@ use anyhow::{Context, Result};
 use super::markdown;
 use crate::tree;
 
+/// Where our own files are.
+const OUR_FOLDERS: [&str; 8] = ["crates/", "docs/", "tests/", "examples/", "sdk/", "deploy/", "benches/", ".github/"];
+
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     for file in tree::files(root, ".md")? {
@@ -54,7 +57,7 @@ fn dead_paths(root: &Path, text: &str) -> Vec<String> {
 /// A path of ours, as opposed to a pattern like `docs/errors/<code>.md`.
 fn is_path(span: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
-    (span.starts_with("crates/") || span.starts_with("docs/")) && span.chars().all(plain)
+    OUR_FOLDERS.iter().any(|folder| span.starts_with(folder)) && span.chars().all(plain)
 }
 
 /// Decisions and changes speak of their day: what they name may be gone since.

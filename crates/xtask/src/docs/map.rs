@@ -24,7 +24,29 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let mut wrong: Vec<String> =
         missing.chain(gone.map(|name| format!("{MAP} names crates/{name}, which is gone"))).collect();
     wrong.extend(there.iter().filter_map(|name| row_differs(&text, name)));
+    wrong.extend(functions_that_are_gone(root, &text)?);
     Ok(wrong)
+}
+
+/// The walks name functions as `Type::function`; each must be defined somewhere.
+fn functions_that_are_gone(root: &Path, text: &str) -> Result<Vec<String>> {
+    let mut named: BTreeSet<String> = markdown::code_spans(text).iter().filter_map(|span| function(span)).collect();
+    for path in tree::files(&root.join("crates"), ".rs")? {
+        if named.is_empty() {
+            break;
+        }
+        let source = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        named.retain(|name| !source.contains(&format!("fn {name}")));
+    }
+    Ok(named.into_iter().map(|name| format!("{MAP} names a function {name}, which is gone")).collect())
+}
+
+/// The function that a code span names, as in `Store::commit` or `Core::step(input, now)`.
+fn function(span: &str) -> Option<String> {
+    let (owner, rest) = span.split_once("::")?;
+    let name = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()?;
+    let is_function = name.starts_with(|c: char| c.is_ascii_lowercase());
+    (is_function && owner.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).then(|| name.to_owned())
 }
 
 /// The row of a crate whose last column is not what the fence's rule says.
@@ -45,6 +67,16 @@ fn named_in_paths(text: &str) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_walk_through_a_function_that_is_gone_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("crates/engine")).unwrap();
+        std::fs::write(root.path().join("crates/engine/lib.rs"), "pub fn submit(&self) {}").unwrap();
+        let text = "`Engine::submit` to `Rounds::gather(now)`, not `Command::Orphan`";
+        let gone = functions_that_are_gone(root.path(), text).unwrap();
+        assert_eq!(gone, ["ARCHITECTURE.md names a function gather, which is gone"]);
+    }
 
     #[test]
     fn a_crate_off_the_map_and_a_name_without_a_crate_are_both_found() {

@@ -35,6 +35,12 @@ fn once() -> u32 {
     1
 }
 
+impl Default for IncidentPolicy {
+    fn default() -> IncidentPolicy {
+        IncidentPolicy { severity: Severity::default(), after: once(), resolve_on_recovery: false, escalation: None }
+    }
+}
+
 impl Reaction {
     pub(super) fn validate(&self, field: &str) -> Result<(), Invalid> {
         if !(1..=INCIDENT_AFTER_MAX).contains(&self.incident.after) {

@@ -1,5 +1,6 @@
 //! `ordo demo`: a fleet to look at, sound to the last event, and nothing left of it.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use rustix::process::Signal;
@@ -26,7 +27,7 @@ impl RunningDemo {
 
     fn folders(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.world.path()).unwrap().map(|entry| entry.unwrap().path());
-        entries.filter(|path| path.is_dir()).collect()
+        entries.filter(|path| path.is_dir() && path.file_name().is_some_and(is_of_the_demo)).collect()
     }
 
     fn ordo(&self, args: &[&str]) -> Ran {
@@ -54,6 +55,11 @@ fn the_demo_shows_a_fleet_with_a_past_and_leaves_nothing() {
     assert_eq!(code, 0, "{said}");
     let left: Vec<_> = std::fs::read_dir(demo.world.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["ordo.toml"]);
+}
+
+/// Other temporary folders may come and go beside it.
+fn is_of_the_demo(name: &OsStr) -> bool {
+    name.to_string_lossy().starts_with("ordo-demo-")
 }
 
 fn title(incident: &Value) -> &str {

@@ -7,7 +7,7 @@ use super::stage::{BenchStage, Ground, Scratch, bar, spread};
 
 pub(super) async fn burst(ground: &Ground, jobs: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
-    let stage = BenchStage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.address()).await?;
     let at = stage.now().plus(lead(jobs));
     let progress = bar(jobs, "burst");
     stage.schedule(&vec![at; jobs], &progress).await?;
@@ -26,7 +26,7 @@ pub(super) async fn burst(ground: &Ground, jobs: usize) -> anyhow::Result<Value>
 
 pub(super) async fn steady(ground: &Ground, per_second: usize, seconds: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
-    let stage = BenchStage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.address()).await?;
     let report = steady_on(&stage, per_second, seconds, 0).await?;
     stage.close().await;
     scratch.remove().await?;

@@ -91,7 +91,7 @@ enum Thing {
 /// Microseconds from asking for a change to its acknowledgement: each client changes one thing after another.
 async fn micros(ground: &Ground, clients: usize, count: usize, thing: Thing) -> anyhow::Result<f64> {
     let scratch = Scratch::new(ground)?;
-    let stage = BenchStage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.address()).await?;
     let each = (count / clients).max(1);
     let mut making = Vec::new();
     for _ in 0..clients {
@@ -165,7 +165,7 @@ async fn change(engine: &Engine, id: Uuid, thing: Thing) -> anyhow::Result<()> {
 /// So many incidents started, each sent to one sender: from the first start to the last delivery.
 async fn outbox(ground: &Ground, count: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
-    let stage = BenchStage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.address()).await?;
     let sink = Arc::new(Sink::default());
     stage.engine.senders().register(sink.clone());
     let watch = Stopwatch::start();

@@ -13,9 +13,9 @@ const PER_SECOND: usize = 1_000;
 
 pub(super) fn measure(runtime: &Runtime, ground: &Ground, pending: usize, seconds: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
-    let place = scratch.place();
+    let address = scratch.address();
     let (none, fill_ms, many) = runtime.block_on(async {
-        let stage = BenchStage::open(&place).await?;
+        let stage = BenchStage::open(&address).await?;
         let none = steady_on(&stage, PER_SECOND, seconds, 0).await?;
         let watch = Stopwatch::start();
         let progress = bar(pending, "pending jobs");
@@ -30,7 +30,7 @@ pub(super) fn measure(runtime: &Runtime, ground: &Ground, pending: usize, second
     })?;
     let restart = runtime.block_on(async {
         let watch = Stopwatch::start();
-        let stage = BenchStage::open(&place).await?;
+        let stage = BenchStage::open(&address).await?;
         let ready_ms = watch.elapsed().ms();
         stage.close().await;
         anyhow::Ok(ready_ms)

@@ -67,7 +67,7 @@ async fn found(ground: &Ground, count: usize, jobs: usize) -> anyhow::Result<Nod
     let scratch = Scratch::new(ground)?;
     let mut stages = Vec::new();
     for number in 1..=count {
-        stages.push(BenchStage::open_node(&scratch.place(), &format!("bench-{number}")).await?);
+        stages.push(BenchStage::open_node(&scratch.address(), &format!("bench-{number}")).await?);
     }
     settled(&stages).await?;
     let watch = Stopwatch::start();

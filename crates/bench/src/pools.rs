@@ -36,7 +36,7 @@ impl Tool for Nap {
 
 pub(super) async fn measure(ground: &Ground, seconds: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
-    let stage = BenchStage::open_with(&scratch.place(), [("nap".to_owned(), Arc::new(Nap) as _)]).await?;
+    let stage = BenchStage::open_with(&scratch.address(), [("nap".to_owned(), Arc::new(Nap) as _)]).await?;
     let alone = quick(&stage, seconds).await?;
     let slow = slow_jobs(&stage).await?;
     let recognised = recognised(&stage, &slow).await?;

@@ -21,7 +21,7 @@ const CAPACITY: usize = 1_000;
 
 pub(super) async fn measure(ground: &Ground, runs: usize) -> anyhow::Result<Value> {
     let scratch = Scratch::new(ground)?;
-    let stage = BenchStage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.address()).await?;
     let here = burst(&stage, runs, "default").await?;
     let shutdown = CancellationToken::new();
     let folder = std::env::temp_dir().join(format!("ordo-bench-{}", new_id()));

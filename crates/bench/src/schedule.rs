@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::database;
 use super::stage::{BenchStage, Ground, Scratch, bar, one_off};
-use crate::stage::StorePlace;
+use crate::stage::StoreAddress;
 
 /// Far enough away that nothing fires while we measure.
 pub(super) const AHEAD: Millis = Millis::from_hours(1);
@@ -53,7 +53,7 @@ pub(super) async fn measure(ground: &Ground, jobs: usize) -> anyhow::Result<Valu
 /// So many callers, each waiting for its answer before it asks again.
 pub(super) async fn clients(ground: &Ground, clients: usize, jobs: usize) -> anyhow::Result<f64> {
     let scratch = Scratch::new(ground)?;
-    let stage = BenchStage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.address()).await?;
     let at = stage.now().plus(AHEAD);
     let acks = Arc::new(AtomicUsize::new(0));
     let watch = Stopwatch::start();
@@ -80,7 +80,7 @@ pub(super) async fn clients(ground: &Ground, clients: usize, jobs: usize) -> any
 
 async fn batches(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
     let scratch = Scratch::new(ground)?;
-    let stage = BenchStage::open(&scratch.place()).await?;
+    let stage = BenchStage::open(&scratch.address()).await?;
     let at = stage.now().plus(AHEAD);
     let mut made: Vec<Vec<_>> = Vec::new();
     for _ in 0..jobs.div_ceil(size) {
@@ -116,8 +116,8 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
     };
     let batches: Vec<Batch> = (0..jobs.div_ceil(size)).map(planned).collect();
     let count: usize = batches.iter().map(|batch| batch.items.len()).sum();
-    let rate = match scratch.place() {
-        StorePlace::File(path) => {
+    let rate = match scratch.address() {
+        StoreAddress::File(path) => {
             let mut raw = RedbRawLoop::create(&path, CACHE_BYTES_DEFAULT)?;
             let watch = Stopwatch::start();
             for batch in &batches {
@@ -125,7 +125,7 @@ async fn raw(ground: &Ground, size: usize, jobs: usize) -> anyhow::Result<f64> {
             }
             per_second(count, &watch)
         }
-        StorePlace::Database(url) => {
+        StoreAddress::Database(url) => {
             let watch = database::write(&url, &batches).await?;
             per_second(count, &watch)
         }

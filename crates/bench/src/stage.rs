@@ -27,21 +27,21 @@ pub(super) enum Ground {
 
 /// Where one store is.
 #[derive(Debug, Clone)]
-pub(super) enum StorePlace {
+pub(super) enum StoreAddress {
     File(PathBuf),
     Database(String),
 }
 
-impl StorePlace {
+impl StoreAddress {
     async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
         Ok(match self {
-            StorePlace::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?),
-            StorePlace::Database(url) => database::open(url).await?,
+            StoreAddress::File(path) => Arc::new(RedbStore::open(path, ordo_store_redb::RedbOptions::default())?),
+            StoreAddress::Database(url) => database::open(url).await?,
         })
     }
 }
 
-/// A place for one store that is removed when the measurement is over.
+/// Room for one store that is removed when the measurement is over.
 #[derive(Debug)]
 pub(super) enum Scratch {
     Folder(PathBuf),
@@ -67,10 +67,10 @@ impl Scratch {
         }
     }
 
-    pub(super) fn place(&self) -> StorePlace {
+    pub(super) fn address(&self) -> StoreAddress {
         match self {
-            Scratch::Folder(folder) => StorePlace::File(folder.join("store.db")),
-            Scratch::Schema(url) => StorePlace::Database(url.clone()),
+            Scratch::Folder(folder) => StoreAddress::File(folder.join("store.db")),
+            Scratch::Schema(url) => StoreAddress::Database(url.clone()),
         }
     }
 
@@ -78,7 +78,7 @@ impl Scratch {
     pub(super) async fn bytes(&self) -> anyhow::Result<u64> {
         match self {
             Scratch::Folder(folder) => Ok(std::fs::metadata(folder.join("store.db"))?.len()),
-            Scratch::Schema(_) => Ok(self.place().open().await?.stats().await?.bytes_on_disk),
+            Scratch::Schema(_) => Ok(self.address().open().await?.stats().await?.bytes_on_disk),
         }
     }
 
@@ -105,29 +105,29 @@ pub(super) struct BenchStage {
 }
 
 impl BenchStage {
-    pub(super) async fn open(place: &StorePlace) -> anyhow::Result<BenchStage> {
-        BenchStage::open_with(place, []).await
+    pub(super) async fn open(address: &StoreAddress) -> anyhow::Result<BenchStage> {
+        BenchStage::open_with(address, []).await
     }
 
     /// With more tools than the one that measures.
     pub(super) async fn open_with(
-        place: &StorePlace,
+        address: &StoreAddress,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
     ) -> anyhow::Result<BenchStage> {
-        BenchStage::start(place, more, EngineOptions::default()).await
+        BenchStage::start(address, more, EngineOptions::default()).await
     }
 
     /// One of several on the same database.
-    pub(super) async fn open_node(place: &StorePlace, name: &str) -> anyhow::Result<BenchStage> {
-        BenchStage::start(place, [], EngineOptions { node: name.to_owned(), ..EngineOptions::default() }).await
+    pub(super) async fn open_node(address: &StoreAddress, name: &str) -> anyhow::Result<BenchStage> {
+        BenchStage::start(address, [], EngineOptions { node: name.to_owned(), ..EngineOptions::default() }).await
     }
 
     async fn start(
-        place: &StorePlace,
+        address: &StoreAddress,
         more: impl IntoIterator<Item = (String, Arc<dyn Tool>)>,
         options: EngineOptions,
     ) -> anyhow::Result<BenchStage> {
-        let store = place.open().await?;
+        let store = address.open().await?;
         let probe = Arc::new(Probe::default());
         let mut tools = Tools::from([("noop".to_owned(), probe.clone() as _)]);
         tools.extend(more);

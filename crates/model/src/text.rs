@@ -7,6 +7,16 @@ pub fn shortened(text: &str, max_bytes: usize) -> &str {
     &text[..text.floor_char_boundary(max_bytes)]
 }
 
+/// A text that an error names, in quotes: without repeating a megabyte of it.
+pub fn quoted(text: &str) -> String {
+    const SHOWN_CHARS: usize = 60;
+    let mut short: String = text.chars().take(SHOWN_CHARS).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("{short:?}")
+}
+
 /// Whether a character can make a text look like another: control characters, changes of the writing direction, and
 /// those that take no place. Joiners stay: scripts and emoji need them.
 pub fn is_deceptive(character: char) -> bool {

@@ -14,6 +14,8 @@ use jiff::tz::{Offset, TimeZone};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::text::quoted;
+
 /// An instant: milliseconds since 1970 in UTC.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -158,7 +160,7 @@ impl FromStr for Timestamp {
     type Err = TimeError;
 
     fn from_str(text: &str) -> Result<Timestamp, TimeError> {
-        let refuse = || TimeError::NotATime(shorten(text));
+        let refuse = || TimeError::NotATime(quoted(text));
         if let Ok(at) = text.trim().parse::<jiff::Timestamp>() {
             return Timestamp::from_jiff(at);
         }
@@ -266,7 +268,7 @@ impl FromStr for Millis {
     type Err = TimeError;
 
     fn from_str(text: &str) -> Result<Millis, TimeError> {
-        let refuse = || TimeError::NotADuration(shorten(text));
+        let refuse = || TimeError::NotADuration(quoted(text));
         let span: jiff::Span = text.trim().parse().map_err(|_| refuse())?;
         let length = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).map_err(|_| refuse())?;
         u64::try_from(length.as_millis()).map(Millis).map_err(|_| refuse())
@@ -284,15 +286,6 @@ impl<'de> Deserialize<'de> for Millis {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
     }
-}
-
-/// An error names what was wrong without repeating a megabyte of it.
-fn shorten(text: &str) -> String {
-    let mut short: String = text.chars().take(60).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    format!("{short:?}")
 }
 
 #[cfg(test)]

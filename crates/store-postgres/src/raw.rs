@@ -14,7 +14,7 @@ use crate::connection::source::ConnectionSource;
 use crate::connection::url::{BadUrl, ConnectTarget};
 use crate::migrate;
 use crate::write::commit::write;
-use crate::write::plan::{Appended, KeptSnapshot, Writes};
+use crate::write::plan::{Appended, SnapshotWrite, Writes};
 
 /// Removes a throw-away schema with everything in it.
 pub async fn drop_schema(url: &str) -> Result<(), Fault> {
@@ -56,7 +56,7 @@ impl PostgresRawLoop {
                 writes.events.entry(item.entity).or_default().push(Appended { number: *last, version, event });
             }
             if let Disposition::Keep { snapshot, alarm } = &item.disposition {
-                writes.entities.insert(item.entity, Some(KeptSnapshot { version, alarm: *alarm, state: snapshot }));
+                writes.entities.insert(item.entity, Some(SnapshotWrite { version, alarm: *alarm, state: snapshot }));
             }
             writes.put_rows(partition, &item.rows);
         }

@@ -11,7 +11,7 @@ use crate::connection::session::DatabaseSession;
 use crate::fault::Trouble;
 use crate::tables;
 use crate::write::commit::write;
-use crate::write::plan::{KeptSnapshot, Writes};
+use crate::write::plan::{SnapshotWrite, Writes};
 
 /// Why nothing is committed.
 pub(crate) const INCOMPLETE: &str = "the derived tables are incomplete, because a rebuild did not come to its end or an earlier \
@@ -37,8 +37,8 @@ pub(crate) async fn put(database: &ConnectionPools, found: &[Rebuilt]) -> Result
     tables::check(found.iter().flat_map(|rebuilt| &rebuilt.rows))?;
     let mut writes = Writes::default();
     for Rebuilt { entity, snapshot, rows } in found {
-        let kept = KeptSnapshot { version: snapshot.version, alarm: snapshot.alarm, state: &snapshot.state };
-        writes.entities.insert(*entity, Some(kept));
+        let write = SnapshotWrite { version: snapshot.version, alarm: snapshot.alarm, state: &snapshot.state };
+        writes.entities.insert(*entity, Some(write));
         writes.put_rows(Partition::of(*entity), rows);
     }
     if writes.is_empty() { Ok(()) } else { run(database, RebuildStep::Write(&writes)).await }

@@ -7,15 +7,15 @@ use std::collections::HashMap;
 
 use ordo_model::EntityId;
 
-use super::state::SharedState;
+use super::state::EntityRef;
 
 /// How many entities one generation holds.
 const GENERATION: usize = 16_384;
 
 #[derive(Default)]
 pub(crate) struct Cache {
-    young: HashMap<EntityId, SharedState>,
-    old: HashMap<EntityId, SharedState>,
+    young: HashMap<EntityId, EntityRef>,
+    old: HashMap<EntityId, EntityRef>,
 }
 
 impl std::fmt::Debug for Cache {
@@ -25,11 +25,11 @@ impl std::fmt::Debug for Cache {
 }
 
 impl Cache {
-    pub(crate) fn get(&self, id: EntityId) -> Option<SharedState> {
+    pub(crate) fn get(&self, id: EntityId) -> Option<EntityRef> {
         self.young.get(&id).or_else(|| self.old.get(&id)).cloned()
     }
 
-    pub(crate) fn keep(&mut self, id: EntityId, state: SharedState) {
+    pub(crate) fn keep(&mut self, id: EntityId, state: EntityRef) {
         if self.young.len() >= GENERATION {
             self.old = std::mem::take(&mut self.young);
         }
@@ -55,7 +55,7 @@ mod tests {
         JobId(Uuid::from_u128(number)).into()
     }
 
-    fn job(number: u128) -> SharedState {
+    fn job(number: u128) -> EntityRef {
         let form = serde_json::json!({ "label": "l", "tool_name": "noop", "trigger": { "type": "manual" } });
         let definition: Definition = serde_json::from_value(form).unwrap();
         let command = Command::Schedule { definition: Box::new(definition), held: false };

@@ -15,10 +15,10 @@ use super::change::{Change, SharedLimit};
 use super::command::Submission;
 use super::encoding::audit;
 use super::encoding::keys;
-use super::state::{EntityState, SharedState};
+use super::state::{EntityRef, EntityState};
 
 /// What is known of each entity, in the order of their ids.
-pub(crate) type States = Vec<(EntityId, Option<SharedState>)>;
+pub(crate) type States = Vec<(EntityId, Option<EntityRef>)>;
 
 #[derive(Default)]
 pub(crate) struct RoundPlan {
@@ -75,8 +75,8 @@ pub(crate) fn plan(
 /// An entity while the commands of a round are laid on it.
 pub(crate) struct EntityWork {
     entity: EntityId,
-    before: Option<SharedState>,
-    now: Option<SharedState>,
+    before: Option<EntityRef>,
+    now: Option<EntityRef>,
     events: Vec<NewEvent>,
     /// The runs of a job that the commands touched, by command.
     runs: Vec<Arc<[Run]>>,
@@ -100,7 +100,7 @@ struct PlannedChange {
 }
 
 impl EntityWork {
-    fn new(entity: EntityId, state: Option<SharedState>) -> EntityWork {
+    fn new(entity: EntityId, state: Option<EntityRef>) -> EntityWork {
         EntityWork {
             entity,
             now: state.clone(),
@@ -119,7 +119,7 @@ impl EntityWork {
         }
     }
 
-    pub(crate) fn state(&self) -> Option<&SharedState> {
+    pub(crate) fn state(&self) -> Option<&EntityRef> {
         self.now.as_ref()
     }
 
@@ -219,7 +219,7 @@ impl EntityWork {
 
     fn item(
         mut self,
-        state: &SharedState,
+        state: &EntityRef,
         is_gone: bool,
         has_tables: bool,
         alarm: Option<Alarm>,

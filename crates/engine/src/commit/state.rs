@@ -39,7 +39,7 @@ impl<T: Stored> Versioned<T> {
     }
 }
 
-pub(crate) type SharedState = Arc<dyn EntityState>;
+pub(crate) type EntityRef = Arc<dyn EntityState>;
 
 pub(crate) trait EntityState: Any + Send + Sync {
     fn version(&self) -> Version;
@@ -49,7 +49,7 @@ pub(crate) trait EntityState: Any + Send + Sync {
     /// The rows that follow from the state alone; those of tables only for a store that has them.
     fn rows(&self, has_tables: bool) -> Vec<RowWrite>;
     /// The writes that bring the rows from the state before to this one, with the runs that were touched in between.
-    fn row_changes(&self, before: Option<&SharedState>, touched: &[&Run], has_tables: bool) -> Vec<RowWrite>;
+    fn row_changes(&self, before: Option<&EntityRef>, touched: &[&Run], has_tables: bool) -> Vec<RowWrite>;
     fn chunk_owners(&self) -> Vec<Uuid>;
     /// The whole stream may be forgotten.
     fn is_over(&self) -> bool;
@@ -84,7 +84,7 @@ impl EntityState for Job {
         projection::job_rows(self, has_tables)
     }
 
-    fn row_changes(&self, before: Option<&SharedState>, touched: &[&Run], has_tables: bool) -> Vec<RowWrite> {
+    fn row_changes(&self, before: Option<&EntityRef>, touched: &[&Run], has_tables: bool) -> Vec<RowWrite> {
         let before = before.and_then(|before| job(before).ok());
         projection::changes(before.as_deref(), self, touched, has_tables)
     }
@@ -163,7 +163,7 @@ impl<T: Stored> EntityState for Versioned<T> {
         rows
     }
 
-    fn row_changes(&self, before: Option<&SharedState>, _touched: &[&Run], has_tables: bool) -> Vec<RowWrite> {
+    fn row_changes(&self, before: Option<&EntityRef>, _touched: &[&Run], has_tables: bool) -> Vec<RowWrite> {
         let known = before.map(|before| before.rows(has_tables)).unwrap_or_default();
         projection::difference(&known, self.rows(has_tables))
     }
@@ -215,12 +215,12 @@ impl<T: Stored> EntityState for Versioned<T> {
 }
 
 /// The state as what it is.
-pub(crate) fn typed<T: Stored>(state: &SharedState) -> Result<Arc<Versioned<T>>, Fault> {
+pub(crate) fn typed<T: Stored>(state: &EntityRef) -> Result<Arc<Versioned<T>>, Fault> {
     let wrong = |_| Fault::misuse(format!("a state that is no {}", T::KIND.name()));
     state.clone().into_any().downcast::<Versioned<T>>().map_err(wrong)
 }
 
-pub(crate) fn job(state: &SharedState) -> Result<Arc<Job>, Fault> {
+pub(crate) fn job(state: &EntityRef) -> Result<Arc<Job>, Fault> {
     state.clone().into_any().downcast::<Job>().map_err(|_| Fault::misuse("a state that is no job"))
 }
 
@@ -230,11 +230,11 @@ pub(crate) fn read<T: Stored>(id: Uuid, snapshot: &Snapshot) -> Result<Versioned
     Ok(Versioned { id, version: snapshot.version, value })
 }
 
-pub(super) fn decode_as<T: Stored>(entity: EntityId, snapshot: &Snapshot) -> Result<SharedState, Fault> {
+pub(super) fn decode_as<T: Stored>(entity: EntityId, snapshot: &Snapshot) -> Result<EntityRef, Fault> {
     Ok(Arc::new(read::<T>(entity.id, snapshot)?))
 }
 
-pub(super) fn fold_as<T: Stored>(before: Option<SharedState>, stored: &StoredEvent) -> Result<SharedState, Fault> {
+pub(super) fn fold_as<T: Stored>(before: Option<EntityRef>, stored: &StoredEvent) -> Result<EntityRef, Fault> {
     let (id, version) = (stored.entity.id, stored.version);
     if stored.kind == CHECKPOINT {
         let value: T = serde_json::from_slice(&stored.data).map_err(|e| unreadable(stored.entity, &e))?;

@@ -326,11 +326,11 @@ fn halted(work: &StreamWork, why: String) -> Halted {
     }
 }
 
-type Streams = BTreeMap<EntityId, VecDeque<Record>>;
+type MirroredStreams = BTreeMap<EntityId, VecDeque<Record>>;
 
 /// What may be seen of them, in order within each stream.
-fn by_stream(events: Vec<StoredEvent>) -> Result<Streams, Fault> {
-    let mut streams = Streams::new();
+fn by_stream(events: Vec<StoredEvent>) -> Result<MirroredStreams, Fault> {
+    let mut streams = MirroredStreams::new();
     for event in events.into_iter().filter(|event| is_published(event.entity.kind)) {
         streams.entry(event.entity).or_default().push_back(Record::of(event)?);
     }

@@ -6,6 +6,7 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use ordo_api::Code;
 use ordo_model::hook::is_slug;
+use ordo_model::text::quoted;
 use ordo_model::{EntityId, JobId, RunId};
 use uuid::Uuid;
 
@@ -61,7 +62,7 @@ id!(TokenId, TokenNotFound, "token");
 
 impl Name for EntityId {
     fn missing(given: &str) -> Problem {
-        let shown = shortened(given);
+        let shown = quoted(given);
         Problem::new(Code::StreamNotFound, format!("there is no stream {shown}: streams are called ordo-job-<uuid>"))
     }
 }
@@ -80,7 +81,7 @@ impl FromStr for Slug {
 
 impl Name for Slug {
     fn missing(given: &str) -> Problem {
-        Problem::new(Code::HookNotFound, format!("there is no hook {}", shortened(given)))
+        Problem::new(Code::HookNotFound, format!("there is no hook {}", quoted(given)))
     }
 }
 
@@ -98,7 +99,7 @@ impl FromStr for SecretNamePath {
 
 impl Name for SecretNamePath {
     fn missing(given: &str) -> Problem {
-        Problem::new(Code::SecretNotFound, format!("there is no secret {}", shortened(given)))
+        Problem::new(Code::SecretNotFound, format!("there is no secret {}", quoted(given)))
     }
 }
 
@@ -116,7 +117,7 @@ impl FromStr for ChannelName {
 
 impl Name for ChannelName {
     fn missing(given: &str) -> Problem {
-        Problem::new(Code::ChannelNotFound, format!("there is no channel {}", shortened(given)))
+        Problem::new(Code::ChannelNotFound, format!("there is no channel {}", quoted(given)))
     }
 }
 
@@ -130,10 +131,5 @@ impl<T: Name, S: Send + Sync> FromRequestParts<S> for Named<T> {
 }
 
 fn no_such(code: Code, what: &str, given: &str) -> Problem {
-    Problem::new(code, format!("there is no {what} {}: its id is a UUID", shortened(given)))
-}
-
-fn shortened(given: &str) -> String {
-    const SHOWN_CHARS: usize = 60;
-    format!("{:?}", given.chars().take(SHOWN_CHARS).collect::<String>())
+    Problem::new(code, format!("there is no {what} {}: its id is a UUID", quoted(given)))
 }

@@ -11,7 +11,7 @@ use super::client_commands::ClientCommands;
 use super::evidence::{Evidence, GivenAttempt};
 use super::occurrences::{Ledger, OraclePhase};
 use super::runs::{FailedAttempt, NO_REPORT, Runs};
-use super::{Verdict, require};
+use super::{Ruling, require};
 use crate::record::history::{Fact, FactKind, History};
 
 /// How late something may be without anything having gone wrong.
@@ -120,10 +120,10 @@ impl<'h> Books<'h> {
         let phase = self.jobs.get(&entry.job).map(|book| book.ledger.phase);
         self.client_commands.in_phase(entry.job, phase.unwrap_or(OraclePhase::Active), entry.mono);
         let name = entry.event.name();
-        verdicts.into_iter().filter_map(Verdict::err).map(|text| format!("{name} of {}: {text}", entry.job)).collect()
+        verdicts.into_iter().filter_map(Ruling::err).map(|text| format!("{name} of {}: {text}", entry.job)).collect()
     }
 
-    fn in_sequence(&mut self, entry: LogEntry<'_>) -> Verdict {
+    fn in_sequence(&mut self, entry: LogEntry<'_>) -> Ruling {
         let LogEntry { job, version, at, event, .. } = entry;
         match (self.jobs.get_mut(&job), event) {
             (None, Event::JobScheduled { definition, held, .. }) => {
@@ -145,7 +145,7 @@ impl<'h> Books<'h> {
         }
     }
 
-    fn booked(&mut self, entry: LogEntry<'_>) -> Verdict {
+    fn booked(&mut self, entry: LogEntry<'_>) -> Ruling {
         let (alive, tick_ms, evidence) = (self.generation, self.history.tick_ms, &mut self.evidence);
         let book = self.jobs.get_mut(&entry.job).ok_or("an unknown job")?;
         let at = entry.at;
@@ -257,7 +257,7 @@ impl JobBook {
     }
 
     /// An occurrence, or somebody's wish, got its outcome.
-    fn outcome(&mut self, entry: LogEntry<'_>, trouble_until: i64) -> Verdict {
+    fn outcome(&mut self, entry: LogEntry<'_>, trouble_until: i64) -> Ruling {
         let at = entry.at;
         match entry.event {
             Event::JobTriggered { run_id, cause, timeliness, .. } => {
@@ -287,7 +287,7 @@ impl JobBook {
     }
 
     /// Whatever is late has a reason to be.
-    fn punctual(&self, entry: LogEntry<'_>, late: i64, trouble_until: i64) -> Verdict {
+    fn punctual(&self, entry: LogEntry<'_>, late: i64, trouble_until: i64) -> Ruling {
         let asleep = entry.at - late < self.ledger.awake_since;
         let troubled = entry.mono - late - ECHO_MS <= trouble_until;
         require(late <= PUNCTUAL_MS || asleep || troubled, || format!("late by {late} ms without a reason"))

@@ -10,7 +10,7 @@ use ordo_model::schedule::Rule;
 use ordo_model::{JobId, RunId};
 
 use super::occurrences::OraclePhase;
-use super::{Verdict, require};
+use super::{Ruling, require};
 use crate::record::history::{ClientCommand, Reply};
 
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ impl ClientCommands {
         self.open.insert(op, (job, client_command.clone(), mono));
     }
 
-    pub(super) fn answered(&mut self, op: u32, reply: &Reply, mono: i64) -> Verdict {
+    pub(super) fn answered(&mut self, op: u32, reply: &Reply, mono: i64) -> Ruling {
         let (job, client_command, since) = self.open.remove(&op).ok_or("an answer to nothing")?;
         match reply {
             Reply::Unknown => Ok(()),
@@ -85,7 +85,7 @@ impl ClientCommands {
     }
 
     /// Notes what an event shows of an ask.
-    pub(super) fn logged(&mut self, job: JobId, event: &Event, mono: i64) -> Verdict {
+    pub(super) fn logged(&mut self, job: JobId, event: &Event, mono: i64) -> Ruling {
         match event {
             Event::JobScheduled { definition, held, .. } => return self.created(job, definition, *held),
             Event::JobUpdated { definition, .. } => self.see_all(job, definition.description.clone(), mono),
@@ -129,7 +129,7 @@ impl ClientCommands {
         }
     }
 
-    fn created(&mut self, job: JobId, definition: &Definition, held: bool) -> Verdict {
+    fn created(&mut self, job: JobId, definition: &Definition, held: bool) -> Ruling {
         let before = self.labels.insert(definition.label.clone(), job);
         require(before.is_none(), || format!("{} was created twice, as {before:?} and {job}", definition.label))?;
         let (asked, asked_held) = self.created.get(&job).ok_or_else(|| format!("nobody asked for {job}"))?;

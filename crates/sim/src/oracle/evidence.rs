@@ -7,7 +7,7 @@ use ordo_model::{JobId, RunId};
 use uuid::Uuid;
 
 use super::runs::{OracleStage, Runs};
-use super::{Verdict, require};
+use super::{Ruling, require};
 
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
@@ -61,7 +61,7 @@ impl Evidence {
         token: u64,
         generation: Uuid,
         runs: Option<&Runs>,
-    ) -> Verdict {
+    ) -> Ruling {
         let first = self.executed.insert((run, token));
         self.executing.insert((run, token), job);
         require(first, || format!("run {run} token {token} was executed twice"))?;
@@ -81,7 +81,7 @@ impl Evidence {
         self.given_at.get(&(run, token)).copied()
     }
 
-    pub(super) fn reported(&mut self, run: RunId, token: u64, report: &AttemptReport, mono: i64) -> Verdict {
+    pub(super) fn reported(&mut self, run: RunId, token: u64, report: &AttemptReport, mono: i64) -> Ruling {
         self.given_at.insert((run, token), mono);
         let known = self.executing.remove(&(run, token)).is_some();
         self.reports.insert((run, token), report.clone());

@@ -29,10 +29,10 @@ impl fmt::Display for Violation {
 }
 
 /// A rule that holds, or how it was broken.
-pub(crate) type Verdict = Result<(), String>;
+pub(crate) type Ruling = Result<(), String>;
 
 /// `held`, or what `otherwise` says.
-pub(crate) fn require(held: bool, otherwise: impl FnOnce() -> String) -> Verdict {
+pub(crate) fn require(held: bool, otherwise: impl FnOnce() -> String) -> Ruling {
     if held { Ok(()) } else { Err(otherwise()) }
 }
 

@@ -10,7 +10,7 @@ use ordo_model::limits::{AT_GRACE, MISFIRE_AFTER, MISFIRE_WINDOW};
 use ordo_model::schedule::{Gap, Occurrence};
 
 use super::calendar::Calendar;
-use super::{Verdict, require};
+use super::{Ruling, require};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OraclePhase {
@@ -84,7 +84,7 @@ impl Ledger {
     }
 
     /// Nothing that was surely due at `at` is without an outcome.
-    pub(crate) fn nothing_due(&self, at: i64) -> Verdict {
+    pub(crate) fn nothing_due(&self, at: i64) -> Ruling {
         let open = self.expected.filter(|nominal| self.latest_due(*nominal) <= at);
         require(open.is_none(), || format!("the occurrence {} is due at {at} and has no outcome", open.unwrap_or(0)))
     }
@@ -97,7 +97,7 @@ impl Ledger {
 
     // --- what changes the schedule --------------------------------------------------------------
 
-    pub(crate) fn updated(&mut self, definition: &Definition, same_trigger: bool, at: i64) -> Verdict {
+    pub(crate) fn updated(&mut self, definition: &Definition, same_trigger: bool, at: i64) -> Ruling {
         if same_trigger {
             return Ok(());
         }
@@ -108,13 +108,13 @@ impl Ledger {
         Ok(())
     }
 
-    pub(crate) fn paused(&mut self, at: i64) -> Verdict {
+    pub(crate) fn paused(&mut self, at: i64) -> Ruling {
         require(self.phase == OraclePhase::Active, || format!("paused while {:?}", self.phase))?;
         self.phase = OraclePhase::Paused;
         self.nothing_due(at)
     }
 
-    pub(crate) fn resumed(&mut self, at: i64) -> Verdict {
+    pub(crate) fn resumed(&mut self, at: i64) -> Ruling {
         self.awake_since = at;
         match self.phase {
             OraclePhase::Held if self.is_one_off() => {}
@@ -127,7 +127,7 @@ impl Ledger {
         Ok(())
     }
 
-    pub(crate) fn cancelled(&mut self, at: i64) -> Verdict {
+    pub(crate) fn cancelled(&mut self, at: i64) -> Ruling {
         let was = std::mem::replace(&mut self.phase, OraclePhase::Cancelled);
         self.backfills.clear();
         let verdict = match was {
@@ -160,13 +160,13 @@ impl Ledger {
         Ok(at - self.due_max)
     }
 
-    fn check_due(&self, nominal: i64, due: i64, at: i64) -> Verdict {
+    fn check_due(&self, nominal: i64, due: i64, at: i64) -> Ruling {
         require(at >= due && at >= nominal, || format!("{nominal} (due {due}) fired early, at {at}"))?;
         let latest = self.latest_due(nominal);
         require((nominal..=latest).contains(&due), || format!("{nominal} was due at {due}, not by {latest}"))
     }
 
-    pub(crate) fn check_timeliness(&mut self, misfire: Misfire, timeliness: Timeliness, late: i64, at: i64) -> Verdict {
+    pub(crate) fn check_timeliness(&mut self, misfire: Misfire, timeliness: Timeliness, late: i64, at: i64) -> Ruling {
         let wanted = match late {
             late if late <= MISFIRE_WINDOW.ms() as i64 => Timeliness::OnTime,
             late if late <= MISFIRE_AFTER.ms() as i64 => Timeliness::Late,
@@ -187,7 +187,7 @@ impl Ledger {
         require(so_far < allowed, || format!("late by {late} ms: {misfire:?} allows {allowed} runs, not one more"))
     }
 
-    pub(crate) fn skipped(&mut self, reason: SkipReason, gap: Option<Gap>, at: i64) -> Verdict {
+    pub(crate) fn skipped(&mut self, reason: SkipReason, gap: Option<Gap>, at: i64) -> Ruling {
         let gap = gap.ok_or("an occurrence was skipped without saying which")?;
         let (from, to) = (gap.from.ms(), gap.to.ms());
         require(at >= to, || format!("{to} was skipped before its time, at {at}"))?;
@@ -206,7 +206,7 @@ impl Ledger {
         self.advance(from, to)
     }
 
-    fn check_count(&self, gap: Gap) -> Verdict {
+    fn check_count(&self, gap: Gap) -> Ruling {
         let calendar = self.calendar.as_ref().ok_or("a gap of a job without a schedule")?;
         let (from, to) = (gap.from.ms(), gap.to.ms());
         let count = calendar.count(from, to);
@@ -217,7 +217,7 @@ impl Ledger {
     }
 
     /// The occurrences `from..=to` have their outcome; they must be the next ones.
-    fn advance(&mut self, from: i64, to: i64) -> Verdict {
+    fn advance(&mut self, from: i64, to: i64) -> Ruling {
         let expected = self.expected;
         self.expected = self.calendar.as_ref().and_then(|calendar| calendar.after(to));
         self.accounted_to = self.accounted_to.max(Some(to));
@@ -226,7 +226,7 @@ impl Ledger {
 
     // --- backfills ------------------------------------------------------------------------------
 
-    pub(crate) fn backfill(&mut self, from: i64, to: i64, at: i64) -> Verdict {
+    pub(crate) fn backfill(&mut self, from: i64, to: i64, at: i64) -> Ruling {
         require(to <= at, || format!("a backfill up to {to}, asked for at {at}"))?;
         let next = self.calendar.as_ref().and_then(|calendar| calendar.at_or_after(from)).filter(|next| *next < to);
         let next = next.ok_or("a backfill of nothing was accepted")?;
@@ -235,7 +235,7 @@ impl Ledger {
     }
 
     /// An occurrence of the oldest backfill has its outcome.
-    pub(crate) fn backfilled(&mut self, nominal: i64, rest: bool) -> Verdict {
+    pub(crate) fn backfilled(&mut self, nominal: i64, rest: bool) -> Ruling {
         let (next, to) = *self.backfills.front().ok_or("a backfill nobody asked for")?;
         let after = self.calendar.as_ref().and_then(|calendar| calendar.after(nominal)).filter(|after| *after < to);
         match after {
@@ -246,7 +246,7 @@ impl Ledger {
     }
 
     /// The rest of a backfill was recorded as skipped.
-    pub(crate) fn backfill_ended(&mut self, gap: Option<Gap>) -> Verdict {
+    pub(crate) fn backfill_ended(&mut self, gap: Option<Gap>) -> Ruling {
         let (next, to) = *self.backfills.front().ok_or("a backfill nobody asked for")?;
         let gap = gap.ok_or("the rest of a backfill was skipped without saying what")?;
         let count = self.calendar.as_ref().map_or(0, |calendar| calendar.count(next, to - 1));

@@ -9,7 +9,7 @@ use ordo_model::limits::{BLOCK_QUEUE_MAX, TIMEOUT_GRACE};
 use ordo_model::{Incarnation, RunId};
 use uuid::Uuid;
 
-use super::{Verdict, require};
+use super::{Ruling, require};
 
 pub(crate) const RECOVERED: &str = "recovered from restart";
 pub(crate) const NO_REPORT: &str = "no report within the timeout";
@@ -97,7 +97,7 @@ impl Runs {
         self.active.retain(|active| *active != run);
     }
 
-    pub(super) fn triggered(&mut self, run: RunId, block: Block) -> Verdict {
+    pub(super) fn triggered(&mut self, run: RunId, block: Block) -> Ruling {
         let busy = self.active.len();
         let room = match block {
             Block::Discard => busy == 0,
@@ -120,7 +120,7 @@ impl Runs {
         deadline: i64,
         definition: &Definition,
         at: i64,
-    ) -> Verdict {
+    ) -> Ruling {
         let width = definition.block.width();
         let busy = self.active.iter().filter(|id| matches!(self.all[id].stage, OracleStage::Running(_))).count();
         let turn = self.active.iter().position(|id| *id == run).is_some_and(|place| place < width);
@@ -151,7 +151,7 @@ impl Runs {
         run: RunId,
         attempt: u32,
         report: impl Fn(u64) -> Option<AttemptReport>,
-    ) -> Verdict {
+    ) -> Ruling {
         let (_, running) = self.running(run)?;
         self.over(run);
         require(running.attempt == attempt, || format!("run {run}: attempt {attempt} ended, not the current one"))?;
@@ -168,7 +168,7 @@ impl Runs {
         definition: &Definition,
         now_alive: Option<Uuid>,
         report: impl Fn(u64) -> Option<AttemptReport>,
-    ) -> Verdict {
+    ) -> Ruling {
         let (found, running) = self.running(run)?;
         let returned = found.returned;
         match failure.retry_at {
@@ -185,7 +185,7 @@ impl Runs {
         })
     }
 
-    pub(super) fn ready(&mut self, run: RunId, at: i64) -> Verdict {
+    pub(super) fn ready(&mut self, run: RunId, at: i64) -> Ruling {
         let found = self.active_run(run)?;
         match std::mem::replace(&mut found.stage, OracleStage::Queued) {
             OracleStage::Backoff { until } if until <= at => Ok(()),
@@ -193,13 +193,13 @@ impl Runs {
         }
     }
 
-    pub(super) fn cancel_requested(&mut self, run: RunId) -> Verdict {
+    pub(super) fn cancel_requested(&mut self, run: RunId) -> Ruling {
         self.running(run)?.0.cancelling = true;
         Ok(())
     }
 
     /// An attempt that nobody executes waits for another executor.
-    pub(super) fn returned(&mut self, run: RunId, attempt: u32, is_disowned: impl Fn(u64) -> bool) -> Verdict {
+    pub(super) fn returned(&mut self, run: RunId, attempt: u32, is_disowned: impl Fn(u64) -> bool) -> Ruling {
         let (found, running) = self.running(run)?;
         found.stage = OracleStage::Queued;
         found.returned += 1;
@@ -207,7 +207,7 @@ impl Runs {
         require(is_disowned(running.token), || format!("run {run} was given back by an executor that has it"))
     }
 
-    pub(super) fn cancelled(&mut self, run: RunId, at: i64, is_ended: impl Fn(u64) -> bool) -> Verdict {
+    pub(super) fn cancelled(&mut self, run: RunId, at: i64, is_ended: impl Fn(u64) -> bool) -> Ruling {
         let found = self.active_run(run)?;
         let stage = found.stage.clone();
         let cancelling = std::mem::replace(&mut found.cancelling, true);
@@ -223,7 +223,7 @@ impl Runs {
         }
     }
 
-    pub(super) fn orphaned(&mut self, run: RunId, settle_at: i64, now_alive: Option<Uuid>, tick_ms: i64) -> Verdict {
+    pub(super) fn orphaned(&mut self, run: RunId, settle_at: i64, now_alive: Option<Uuid>, tick_ms: i64) -> Ruling {
         let (found, mut running) = self.running(run)?;
         let (former, wanted) = (Some(running.generation) != now_alive, running.started_at + 2 * tick_ms);
         running.settle_at = Some(settle_at);

@@ -9,9 +9,9 @@ use ordo_sim::history::{Fact, FactKind, Reply};
 use uuid::Uuid;
 
 /// None: this history has nothing that could be lied about in this way.
-pub(crate) type Tamper = fn(&mut History) -> Option<()>;
+pub(crate) type HistoryTamper = fn(&mut History) -> Option<()>;
 
-pub(crate) const ALL: [(&str, Tamper); 22] = [
+pub(crate) const ALL: [(&str, HistoryTamper); 22] = [
     ("a fire is missing", drop_a_fire),
     ("an occurrence is fired twice", fire_twice),
     ("a fire comes 1 ms early", fire_early),

@@ -24,7 +24,7 @@ const READ_PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_mi
 const ONE_MOMENT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 const FOR_LONG: &str = "SET LOCAL idle_in_transaction_session_timeout = 0";
 
-pub(crate) type Pool = deadpool::managed::Pool<ConnectionManager>;
+pub(crate) type ConnectionPool = deadpool::managed::Pool<ConnectionManager>;
 /// A connection that goes back to its pool.
 pub(crate) type PooledConnection = deadpool::managed::Object<ConnectionManager>;
 
@@ -32,8 +32,8 @@ pub(crate) type SqlParams<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionPools {
-    reading: Pool,
-    writing: Pool,
+    reading: ConnectionPool,
+    writing: ConnectionPool,
     pooler: Option<Pooler>,
     /// Its reading connections are inside of a transaction.
     at_one_moment: bool,
@@ -82,9 +82,9 @@ impl ConnectionPools {
     }
 }
 
-fn pool(source: &ConnectionSource, size: usize, set_up: &str) -> Result<Pool, Fault> {
+fn pool(source: &ConnectionSource, size: usize, set_up: &str) -> Result<ConnectionPool, Fault> {
     let timeouts = Timeouts { wait: Some(POOL_PATIENCE), create: Some(POOL_PATIENCE), recycle: Some(POOL_PATIENCE) };
-    Pool::builder(source.manager(set_up)?)
+    ConnectionPool::builder(source.manager(set_up)?)
         .max_size(size)
         .runtime(Runtime::Tokio1)
         .timeouts(timeouts)

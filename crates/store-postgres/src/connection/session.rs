@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Row, Statement};
 
-use crate::connection::connect::{Pool, PooledConnection, SqlParams};
+use crate::connection::connect::{ConnectionPool, PooledConnection, SqlParams};
 use crate::fault::Trouble;
 
 type ParamTypes = Arc<[Type]>;
@@ -20,7 +20,7 @@ pub(crate) struct Pooler {
     begin: Arc<str>,
     types: Arc<Mutex<HashMap<String, ParamTypes>>>,
     /// Where types are asked for: never the connection that is in the middle of something.
-    asking: Pool,
+    reads: ConnectionPool,
 }
 
 impl std::fmt::Debug for Pooler {
@@ -30,8 +30,8 @@ impl std::fmt::Debug for Pooler {
 }
 
 impl Pooler {
-    pub(crate) fn new(settings: &str, asking: Pool) -> Pooler {
-        Pooler { begin: format!("BEGIN; {settings}").into(), types: Arc::default(), asking }
+    pub(crate) fn new(settings: &str, reads: ConnectionPool) -> Pooler {
+        Pooler { begin: format!("BEGIN; {settings}").into(), types: Arc::default(), reads }
     }
 
     fn known(&self, sql: &str) -> Option<ParamTypes> {
@@ -43,7 +43,7 @@ impl Pooler {
         if let Some(types) = self.known(sql) {
             return Ok(types);
         }
-        let client = self.asking.get().await?;
+        let client = self.reads.get().await?;
         client.batch_execute(&self.begin).await?;
         let described = client.prepare(sql).await.map(|statement| ParamTypes::from(statement.params()));
         client.batch_execute("ROLLBACK").await?;

@@ -51,7 +51,7 @@ pub(crate) struct KnownState {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct KeptSnapshot<'a> {
+pub(crate) struct SnapshotWrite<'a> {
     pub(crate) version: Version,
     pub(crate) alarm: Option<Alarm>,
     pub(crate) state: &'a [u8],
@@ -81,7 +81,7 @@ pub(crate) struct Writes<'a> {
     /// The last number given out in each partition that gave out any.
     pub(crate) last: BTreeMap<Partition, u64>,
     /// None: it goes.
-    pub(crate) entities: BTreeMap<EntityId, Option<KeptSnapshot<'a>>>,
+    pub(crate) entities: BTreeMap<EntityId, Option<SnapshotWrite<'a>>>,
     /// Streams whose stored events all go.
     pub(crate) purged: BTreeSet<EntityId>,
     pub(crate) cuts: BTreeMap<EntityId, Cut<'a>>,
@@ -222,7 +222,7 @@ impl<'a> CommitPlan<'a> {
             self.writes.events.entry(item.entity).or_default().push(Appended { number, version, event });
         }
         self.known.versions.insert(item.entity, version);
-        self.writes.entities.insert(item.entity, Some(KeptSnapshot { version, alarm, state }));
+        self.writes.entities.insert(item.entity, Some(SnapshotWrite { version, alarm, state }));
         if let Some(trim) = &item.trim {
             self.cut(item.entity, trim);
         }

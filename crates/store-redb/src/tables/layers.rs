@@ -19,7 +19,7 @@ use crate::tables::coded::Coded;
 pub(crate) type Bounds<'b> = (Bound<&'b [u8]>, Bound<&'b [u8]>);
 
 /// Called with key and value of a row; says whether to go on.
-pub(crate) type Visit<'v> = &'v mut dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, Fault>;
+pub(crate) type RowVisitor<'v> = &'v mut dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, Fault>;
 
 /// One moment of the store.
 #[derive(Debug, Clone)]
@@ -92,7 +92,7 @@ impl<'m> Layers<'m> {
         table: TableId,
         bounds: Bounds<'_>,
         order: Direction,
-        visit: Visit<'_>,
+        visit: RowVisitor<'_>,
     ) -> Result<(), Fault> {
         if is_empty(bounds) {
             return Ok(());
@@ -226,7 +226,7 @@ fn merge<K: Coded + Key, V: Coded>(
     table: &ReadOnlyTable<K, V>,
     mut overlaid: Overlaid<'_>,
     bounds: Bounds<'_>,
-    visit: Visit<'_>,
+    visit: RowVisitor<'_>,
 ) -> Result<(), Fault> {
     let order = overlaid.order;
     let range = (parse_bound::<K>(bounds.0)?, parse_bound::<K>(bounds.1)?);

@@ -1,5 +1,5 @@
-//! One meaning per type name: every struct, enum, trait and union of the workspace, in sources and in tests, is defined
-//! once. Whoever reads a name knows what it is without looking where it comes from.
+//! One meaning per type name: every struct, enum, trait, union and alias of the workspace, in sources and in tests, is
+//! defined once. Whoever reads a name knows what it is without looking where it comes from.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -51,9 +51,13 @@ fn wrong(places: &BTreeMap<String, Vec<String>>) -> Vec<String> {
 
 /// The type that a line of code defines. A test may hold code as text: only what begins a line counts.
 fn defined(line: &str) -> Option<&str> {
+    // What a trait calls its types is the trait's business: those stand inside a block.
+    let is_alias = !line.starts_with(' ') && line.split_whitespace().any(|word| word == "type");
     let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
-    if !["struct", "enum", "trait", "union"].contains(&words.next()?) {
-        return None;
+    match words.next()? {
+        "struct" | "enum" | "trait" | "union" => {}
+        "type" if is_alias => {}
+        _ => return None,
     }
     let name = words.next()?.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
     name.starts_with(|c: char| c.is_ascii_uppercase()).then_some(name)
@@ -69,6 +73,8 @@ mod tests {
         assert_eq!(defined("    enum Choice<T> {"), Some("Choice"));
         assert_eq!(defined("pub trait Tool: Send {"), Some("Tool"));
         assert_eq!(defined("struct Flaky(u32);"), Some("Flaky"));
+        assert_eq!(defined("pub type Voice = Sender<String>;"), Some("Voice"));
+        assert_eq!(defined("    type Error = Fault;"), None);
         assert_eq!(defined("/// a struct Ring"), None);
         assert_eq!(defined("let structs = 3;"), None);
     }

@@ -9,14 +9,14 @@ use super::plan::{Case, System};
 use super::table;
 
 /// By part and name, a value for each round.
-type Rounds = BTreeMap<(String, String), Vec<f64>>;
+type RoundValues = BTreeMap<(String, String), Vec<f64>>;
 /// A case and a system.
-type Measured = (String, &'static str);
+type MeasuredCase = (String, &'static str);
 
 #[derive(Debug, Default)]
 pub(super) struct Figures {
-    rounds: BTreeMap<Measured, Rounds>,
-    failed: BTreeSet<Measured>,
+    rounds: BTreeMap<MeasuredCase, RoundValues>,
+    failed: BTreeSet<MeasuredCase>,
     versions: BTreeMap<&'static str, String>,
 }
 

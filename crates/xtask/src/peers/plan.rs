@@ -36,11 +36,11 @@ pub(super) struct Workload {
     pub(super) title: &'static str,
     ordo_alone: bool,
     /// What the driver is given, for each size.
-    sizes: &'static [Numbers],
-    quick: Numbers,
+    sizes: &'static [WorkloadSize],
+    quick: WorkloadSize,
 }
 
-type Numbers = &'static [(&'static str, u64)];
+type WorkloadSize = &'static [(&'static str, u64)];
 
 impl Workload {
     pub(super) fn takes(&self, system: &System) -> bool {
@@ -101,11 +101,11 @@ pub(super) static WORKLOADS: [Workload; 6] = [
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Case {
     pub(super) workload: &'static Workload,
-    pub(super) numbers: Numbers,
+    pub(super) numbers: WorkloadSize,
 }
 
 pub(super) fn cases(options: &Options) -> Vec<Case> {
-    let sizes = |workload: &'static Workload| -> Vec<Numbers> {
+    let sizes = |workload: &'static Workload| -> Vec<WorkloadSize> {
         if options.quick { vec![workload.quick] } else { workload.sizes.to_vec() }
     };
     let all = options.workloads.iter().flat_map(|workload| sizes(workload).into_iter().map(move |n| (*workload, n)));

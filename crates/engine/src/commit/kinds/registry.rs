@@ -25,10 +25,10 @@ use crate::notify::workflow;
 use crate::commit::command::SubmitError;
 use crate::commit::encoding::codec;
 use crate::commit::entity_command::Committed;
-use crate::commit::state::{SharedState, decode_as, fold_as};
+use crate::commit::state::{EntityRef, decode_as, fold_as};
 
 /// Reads a snapshot.
-pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<SharedState, Fault> {
+pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<EntityRef, Fault> {
     match entity.kind {
         Kind::Job => Ok(Arc::new(codec::decode_job(&snapshot.state)?)),
         Kind::Hook => decode_as::<Hook>(entity, snapshot),
@@ -46,7 +46,7 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<SharedStat
 }
 
 /// Moves a state on by one recorded event.
-pub(crate) fn fold(before: Option<SharedState>, stored: &StoredEvent) -> Result<SharedState, Fault> {
+pub(crate) fn fold(before: Option<EntityRef>, stored: &StoredEvent) -> Result<EntityRef, Fault> {
     match stored.entity.kind {
         Kind::Job => Err(Fault::misuse(format!("{} is not an object", stored.entity))),
         Kind::Hook => fold_as::<Hook>(before, stored),

@@ -21,7 +21,7 @@ use crate::store_location::{OpenStore, StoreLocation};
 const STREAMS_PER_READ: usize = 500;
 const EVENTS_PER_READ: usize = 2_000;
 /// About how many bytes are put at once.
-const PARCEL_BYTES: usize = 2 * 1024 * 1024;
+const TRANSFER_BYTES: usize = 2 * 1024 * 1024;
 const ENTRIES_PER_READ: usize = 500;
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
@@ -85,7 +85,7 @@ async fn copy_events(source: &dyn Transfer, target: &dyn Transfer) -> Result<()>
     let progress = Progress::counted("copying events");
     let total = source.stats().await?.events;
     let (mut after, mut done) = resume(target).await?;
-    let mut batch = Parcels { target, batch: TransferBatch::default(), bytes: 0 };
+    let mut batch = TransferBuffer { target, batch: TransferBatch::default(), bytes: 0 };
     loop {
         let streams = source.streams(after, STREAMS_PER_READ).await?;
         let Some(last) = streams.last() else { break };
@@ -112,7 +112,7 @@ async fn resume(target: &dyn Transfer) -> Result<(Option<EntityId>, u64)> {
     Ok((whole, target.stats().await?.events))
 }
 
-async fn copy_stream(source: &dyn Transfer, batch: &mut Parcels<'_>, entity: EntityId) -> Result<u64> {
+async fn copy_stream(source: &dyn Transfer, batch: &mut TransferBuffer<'_>, entity: EntityId) -> Result<u64> {
     let (mut from, mut done) = (0, 0);
     loop {
         let events = source.history(entity, from, EVENTS_PER_READ).await?.events;
@@ -133,13 +133,13 @@ async fn copy_stream(source: &dyn Transfer, batch: &mut Parcels<'_>, entity: Ent
 }
 
 /// Events on their way, put when there are enough of them.
-struct Parcels<'a> {
+struct TransferBuffer<'a> {
     target: &'a dyn Transfer,
     batch: TransferBatch,
     bytes: usize,
 }
 
-impl Parcels<'_> {
+impl TransferBuffer<'_> {
     async fn add(&mut self, moved: TransferredEvents) -> Result<()> {
         self.bytes += moved.events.iter().map(|(_, event)| event.data.len() + event.kind.len() + 64).sum::<usize>();
         // A batch holds one piece of a stream at most: pieces replace what is behind their beginning.
@@ -147,7 +147,7 @@ impl Parcels<'_> {
             self.send().await?;
         }
         self.batch.events.push(moved);
-        if self.bytes >= PARCEL_BYTES { self.send().await } else { Ok(()) }
+        if self.bytes >= TRANSFER_BYTES { self.send().await } else { Ok(()) }
     }
 
     async fn send(&mut self) -> Result<()> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ordo_model::{Incarnation, RunId};
 use uuid::Uuid;
 
-use crate::oracle::{Verdict, require};
+use crate::oracle::{Ruling, require};
 use crate::whole::facts::WorkResult;
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ impl Proofs {
         self.given.insert((run, token), to.clone());
     }
 
-    pub(super) fn executing(&mut self, by: Uuid, run: RunId, token: u64) -> Verdict {
+    pub(super) fn executing(&mut self, by: Uuid, run: RunId, token: u64) -> Ruling {
         let count = self.begun.entry((run, token)).or_default();
         *count += 1;
         let count = *count;
@@ -32,7 +32,7 @@ impl Proofs {
         require(count == 1, || format!("run {run} token {token} was executed {count} times"))
     }
 
-    pub(super) fn executed(&mut self, run: RunId, token: u64, end: &WorkResult) -> Verdict {
+    pub(super) fn executed(&mut self, run: RunId, token: u64, end: &WorkResult) -> Ruling {
         let twice = self.ended.insert((run, token), end.clone()).is_some();
         require(!twice, || format!("run {run} token {token} ended twice"))
     }

@@ -14,7 +14,7 @@ use super::WholeEntry;
 use super::evidence::Proofs;
 use super::runs::{GivenTo, RunAccounts};
 use crate::oracle::occurrences::{Ledger, OraclePhase};
-use crate::oracle::{Verdict, require};
+use crate::oracle::{Ruling, require};
 use crate::whole::facts::WholeHistory;
 
 /// How late something may be without anything having gone wrong.
@@ -72,7 +72,7 @@ impl<'h> JobAccounts<'h> {
         event: &Event,
         proofs: &mut Proofs,
         trouble_until: i64,
-    ) -> Verdict {
+    ) -> Ruling {
         let job = JobId(entry.entity.id);
         if let Event::JobScheduled { definition, held, .. } = event {
             self.begin(job, definition, *held, entry.at);
@@ -85,13 +85,13 @@ impl<'h> JobAccounts<'h> {
         account.logged(entry, event, proofs, trouble_until)
     }
 
-    fn by_delivery(&mut self, job: JobId, run: RunId, cause: &Cause) -> Verdict {
+    fn by_delivery(&mut self, job: JobId, run: RunId, cause: &Cause) -> Ruling {
         let Cause::Webhook { delivery, replay } = cause else { return Ok(()) };
         let before = self.delivered.insert((*delivery, *replay, job), run);
         require(before.is_none(), || format!("delivery {delivery} led to {run} after {before:?}"))
     }
 
-    pub(super) fn delivery(&mut self, entry: WholeEntry, event: &DeliveryEvent) -> Verdict {
+    pub(super) fn delivery(&mut self, entry: WholeEntry, event: &DeliveryEvent) -> Ruling {
         let id = entry.entity.id;
         match event {
             DeliveryEvent::DeliveryReceived { jobs, .. } => {
@@ -107,7 +107,7 @@ impl<'h> JobAccounts<'h> {
         }
     }
 
-    pub(super) fn purged(&mut self, entity: EntityId) -> Verdict {
+    pub(super) fn purged(&mut self, entity: EntityId) -> Ruling {
         if entity.kind != Kind::Job {
             return Ok(());
         }
@@ -155,7 +155,7 @@ impl<'h> JobAccounts<'h> {
 }
 
 impl JobAccount {
-    fn logged(&mut self, entry: WholeEntry, event: &Event, proofs: &mut Proofs, trouble_until: i64) -> Verdict {
+    fn logged(&mut self, entry: WholeEntry, event: &Event, proofs: &mut Proofs, trouble_until: i64) -> Ruling {
         let at = entry.at;
         match event {
             Event::JobScheduled { .. } | Event::HistoryTrimmed { .. } | Event::Published { .. } => Ok(()),
@@ -196,7 +196,7 @@ impl JobAccount {
         }
     }
 
-    fn fired(&mut self, entry: WholeEntry, event: &Event, trouble_until: i64) -> Verdict {
+    fn fired(&mut self, entry: WholeEntry, event: &Event, trouble_until: i64) -> Ruling {
         let Event::JobTriggered { cause: Cause::Schedule { occurrence, .. }, timeliness, .. } = event else {
             return Ok(());
         };
@@ -209,7 +209,7 @@ impl JobAccount {
         self.punctual(entry, late, trouble_until)
     }
 
-    fn skipped(&mut self, entry: WholeEntry, event: &Event, trouble_until: i64) -> Verdict {
+    fn skipped(&mut self, entry: WholeEntry, event: &Event, trouble_until: i64) -> Ruling {
         self.skipped += 1;
         let Event::JobSkipped { reason, cause: Cause::Schedule { .. }, gap, .. } = event else { return Ok(()) };
         let Some(ledger) = &mut self.ledger else { return Ok(()) };
@@ -219,7 +219,7 @@ impl JobAccount {
     }
 
     /// Whatever is late has a reason to be.
-    fn punctual(&self, entry: WholeEntry, late: i64, trouble_until: i64) -> Verdict {
+    fn punctual(&self, entry: WholeEntry, late: i64, trouble_until: i64) -> Ruling {
         let asleep = self.ledger.as_ref().is_some_and(|ledger| entry.at - late < ledger.awake_since);
         let troubled = entry.mono - late - ECHO_MS <= trouble_until;
         require(late <= PUNCTUAL_MS || asleep || troubled, || format!("late by {late} ms without a reason"))

@@ -9,7 +9,7 @@ use ordo_model::job::Event;
 use ordo_model::notification::NotificationEvent;
 
 use super::WholeEntry;
-use crate::oracle::{Verdict, require};
+use crate::oracle::{Ruling, require};
 use crate::whole::facts::{Deed, SenderReply, WholeHistory};
 use crate::whole::senders::SENDERS;
 
@@ -56,7 +56,7 @@ impl<'h> Messages<'h> {
 
     // --- what people should hear of ---------------------------------------------------------------
 
-    pub(super) fn incident(&mut self, entry: WholeEntry, event: &IncidentEvent) -> Verdict {
+    pub(super) fn incident(&mut self, entry: WholeEntry, event: &IncidentEvent) -> Ruling {
         let was_ended = self.ended_incidents.contains(&entry.entity);
         if let IncidentEvent::StatusUpdated { status, .. } = event {
             match status.is_ended() {
@@ -73,7 +73,7 @@ impl<'h> Messages<'h> {
     }
 
     /// That a run failed for good is always worth a word.
-    pub(super) fn job(&mut self, entry: WholeEntry, event: &Event) -> Verdict {
+    pub(super) fn job(&mut self, entry: WholeEntry, event: &Event) -> Ruling {
         match event {
             Event::ShardTriggered { run_id, .. } => drop(self.shards.insert(*run_id)),
             Event::JobFailed { run_id, retry_at: None, .. } if !self.shards.contains(run_id) => {
@@ -86,7 +86,7 @@ impl<'h> Messages<'h> {
 
     // --- what becomes of it -------------------------------------------------------------------------
 
-    pub(super) fn notification(&mut self, entry: WholeEntry, event: &NotificationEvent) -> Verdict {
+    pub(super) fn notification(&mut self, entry: WholeEntry, event: &NotificationEvent) -> Ruling {
         if let NotificationEvent::NotificationQueued { sender, message } = event {
             let name: Announcement = (sender.clone(), message.entity(), message.version, message.event().to_owned());
             self.names.insert(entry.entity, name.clone());
@@ -130,7 +130,7 @@ impl<'h> Messages<'h> {
         }
     }
 
-    pub(super) fn sent(&mut self, deed: &Deed) -> Verdict {
+    pub(super) fn sent(&mut self, deed: &Deed) -> Ruling {
         let Deed::Sent { sender, key, entity, version, reply, .. } = deed else { return Ok(()) };
         let event = key.rsplit('/').next().unwrap_or_default().to_owned();
         let name: Announcement = (sender.clone(), *entity, *version, event);

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ordo_model::{EntityId, JobId};
 
 use super::facts::{AnyEvent, Deed, WholeFact, WholeHistory};
-use crate::oracle::{Verdict, Violation, require};
+use crate::oracle::{Ruling, Violation, require};
 use evidence::Proofs;
 use jobs::JobAccounts;
 use messages::Messages;
@@ -134,12 +134,12 @@ impl<'h> WholeAccount<'h> {
         let of = entry.entity;
         verdicts
             .into_iter()
-            .filter_map(Verdict::err)
+            .filter_map(Ruling::err)
             .map(|text| format!("{of} version {}: {text}", entry.version))
             .collect()
     }
 
-    fn in_sequence(&mut self, entry: WholeEntry) -> Verdict {
+    fn in_sequence(&mut self, entry: WholeEntry) -> Ruling {
         // What was purged may come to be again, from its beginning.
         let before = if self.purged.remove(&entry.entity) { None } else { self.versions.get(&entry.entity).copied() };
         self.versions.insert(entry.entity, entry.version);
@@ -147,7 +147,7 @@ impl<'h> WholeAccount<'h> {
         require(entry.version == next, || format!("version {} follows, not {next}", entry.version))
     }
 
-    fn not_from_the_future(&self, entry: WholeEntry, wall: i64) -> Verdict {
+    fn not_from_the_future(&self, entry: WholeEntry, wall: i64) -> Ruling {
         // Clocks drift by less than a second in the longest world, and the store's is asked with some delay.
         let slack = 2_000;
         require(entry.at <= wall + slack || self.history.is_set_back, || {
@@ -155,7 +155,7 @@ impl<'h> WholeAccount<'h> {
         })
     }
 
-    fn well_in_the_calm(&self, entry: WholeEntry, is_loss: bool) -> Verdict {
+    fn well_in_the_calm(&self, entry: WholeEntry, is_loss: bool) -> Ruling {
         let troubled = self.calm_since.is_none_or(|since| entry.mono <= since + CALM_ECHO_MS);
         require(!is_loss || troubled, || "an executor was lost though all is well".into())
     }

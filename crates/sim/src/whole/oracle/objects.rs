@@ -10,7 +10,7 @@ use ordo_model::{EntityId, JobId, Timestamp};
 use uuid::Uuid;
 
 use super::WholeEntry;
-use crate::oracle::{Verdict, require};
+use crate::oracle::{Ruling, require};
 
 /// How late a monitor's silence may be noticed when nothing is wrong.
 const NOTICED_MS: i64 = 5_000;
@@ -48,7 +48,7 @@ fn ms(at: Option<Timestamp>) -> Option<i64> {
 }
 
 impl Objects {
-    pub(super) fn incident(&mut self, entry: WholeEntry, event: &IncidentEvent) -> Verdict {
+    pub(super) fn incident(&mut self, entry: WholeEntry, event: &IncidentEvent) -> Ruling {
         self.count(entry, event);
         if let IncidentEvent::IncidentStarted { identifier, escalate_at, generation, .. } = event {
             // An older one that somebody opened again does not count: the newest is where news go.
@@ -80,7 +80,7 @@ impl Objects {
     }
 
     /// News of a job that may open an incident, or add to one.
-    pub(super) fn job(&mut self, job: JobId, event: &Event) -> Verdict {
+    pub(super) fn job(&mut self, job: JobId, event: &Event) -> Ruling {
         let news = match event {
             Event::JobFailed { retry_at: None, .. } | Event::JobSkipped { .. } | Event::RunExpired { .. } => true,
             // Well again, where that does not end the incident.
@@ -94,7 +94,7 @@ impl Objects {
         Ok(())
     }
 
-    pub(super) fn monitor(&mut self, entry: WholeEntry, event: &MonitorEvent) -> Verdict {
+    pub(super) fn monitor(&mut self, entry: WholeEntry, event: &MonitorEvent) -> Ruling {
         if let MonitorEvent::MonitorAdded { settings, due_at, .. } = event {
             let account = MonitorAccount {
                 name: settings.name.clone(),
@@ -143,7 +143,7 @@ impl Objects {
 }
 
 impl IncidentAccount {
-    fn moved(&mut self, event: &IncidentEvent, at: i64) -> Verdict {
+    fn moved(&mut self, event: &IncidentEvent, at: i64) -> Ruling {
         match event {
             IncidentEvent::StatusUpdated { status, escalate_at, .. } => {
                 let was_ended = std::mem::replace(&mut self.is_ended, status.is_ended());
@@ -175,7 +175,7 @@ impl IncidentAccount {
 }
 
 impl MonitorAccount {
-    fn moved(&mut self, event: &MonitorEvent, at: i64, reported: &mut u32, must: &mut u32) -> Verdict {
+    fn moved(&mut self, event: &MonitorEvent, at: i64, reported: &mut u32, must: &mut u32) -> Ruling {
         match event {
             MonitorEvent::MonitorPinged { signal, body, due_at, .. } => {
                 self.pings.extend(*body);

@@ -7,7 +7,7 @@ use ordo_model::{Incarnation, RunId};
 
 use super::evidence::Proofs;
 use crate::oracle::runs::{NO_REPORT, RECOVERED, backoff_ms};
-use crate::oracle::{Verdict, require};
+use crate::oracle::{Ruling, require};
 use crate::whole::facts::WorkResult;
 
 const ENGINES_OWN: [&str; 4] = ["timed out after", "given back ", "the payload of ", "the result could not"];
@@ -66,21 +66,21 @@ impl RunAccounts {
         }
     }
 
-    pub(super) fn triggered(&mut self, run: RunId, parent: Option<RunId>) -> Verdict {
+    pub(super) fn triggered(&mut self, run: RunId, parent: Option<RunId>) -> Ruling {
         let doing = RunDoing::Waiting { not_before: i64::MIN };
         let account = RunAccount { doing, parent, attempts: 0, returned: 0 };
         let known = self.all.insert(run, account).is_some();
         require(!known, || format!("run {run} was triggered twice"))
     }
 
-    pub(super) fn broadcast(&mut self, run: RunId, total: u32) -> Verdict {
+    pub(super) fn broadcast(&mut self, run: RunId, total: u32) -> Ruling {
         let found = self.get(run)?;
         let waited = matches!(found.doing, RunDoing::Waiting { .. });
         found.doing = RunDoing::Whole { total, shards: BTreeSet::new(), ended: 0 };
         require(waited, || format!("run {run} was broadcast while it did not wait"))
     }
 
-    pub(super) fn shard(&mut self, run: RunId, parent: RunId, index: u32) -> Verdict {
+    pub(super) fn shard(&mut self, run: RunId, parent: RunId, index: u32) -> Ruling {
         self.triggered(run, Some(parent))?;
         match &mut self.get(parent)?.doing {
             RunDoing::Whole { total, shards, .. } => {
@@ -91,7 +91,7 @@ impl RunAccounts {
         }
     }
 
-    pub(super) fn started(&mut self, run: RunId, given: &GivenTo<'_>, definition: &Definition, at: i64) -> Verdict {
+    pub(super) fn started(&mut self, run: RunId, given: &GivenTo<'_>, definition: &Definition, at: i64) -> Ruling {
         let is_whole =
             |account: &&RunAccount| account.parent.is_none() && matches!(account.doing, RunDoing::Running { .. });
         let busy = self.all.values().filter(is_whole).count();
@@ -121,7 +121,7 @@ impl RunAccounts {
     }
 
     /// It is over for good; a shard is counted where it belongs.
-    pub(super) fn over(&mut self, run: RunId) -> Verdict {
+    pub(super) fn over(&mut self, run: RunId) -> Ruling {
         let found = self.get(run)?;
         let (parent, before) = (found.parent, std::mem::replace(&mut found.doing, RunDoing::Over));
         if let Some(whole) = parent.and_then(|parent| self.all.get_mut(&parent))
@@ -140,7 +140,7 @@ impl RunAccounts {
         }
     }
 
-    pub(super) fn executed(&mut self, run: RunId, attempt: u32, proofs: &Proofs) -> Verdict {
+    pub(super) fn executed(&mut self, run: RunId, attempt: u32, proofs: &Proofs) -> Ruling {
         if matches!(self.get(run)?.doing, RunDoing::Whole { .. }) {
             return self.over(run);
         }
@@ -158,7 +158,7 @@ impl RunAccounts {
         definition: &Definition,
         at: i64,
         proofs: &Proofs,
-    ) -> Verdict {
+    ) -> Ruling {
         let Event::JobFailed { attempt, reason, retry_at, .. } = event else { return Ok(()) };
         if matches!(self.get(run)?.doing, RunDoing::Whole { .. }) {
             return self.over(run);
@@ -198,7 +198,7 @@ impl RunAccounts {
         })
     }
 
-    pub(super) fn ready(&mut self, run: RunId, at: i64) -> Verdict {
+    pub(super) fn ready(&mut self, run: RunId, at: i64) -> Ruling {
         let found = self.get(run)?;
         let waiting = RunDoing::Waiting { not_before: i64::MIN };
         match std::mem::replace(&mut found.doing, waiting) {
@@ -209,7 +209,7 @@ impl RunAccounts {
         }
     }
 
-    pub(super) fn returned(&mut self, run: RunId, attempt: u32, until: i64) -> Verdict {
+    pub(super) fn returned(&mut self, run: RunId, attempt: u32, until: i64) -> Ruling {
         let (current, ..) = self.running(run)?;
         let found = self.get(run)?;
         found.returned += 1;
@@ -217,7 +217,7 @@ impl RunAccounts {
         require(current == attempt, || format!("run {run}: attempt {attempt} was given back, not {current}"))
     }
 
-    pub(super) fn orphaned(&mut self, run: RunId, settle: i64) -> Verdict {
+    pub(super) fn orphaned(&mut self, run: RunId, settle: i64) -> Ruling {
         self.running(run)?;
         if let RunDoing::Running { settle_at, .. } = &mut self.get(run)?.doing {
             *settle_at = Some(settle);
@@ -225,7 +225,7 @@ impl RunAccounts {
         Ok(())
     }
 
-    pub(super) fn extended(&mut self, run: RunId, until: i64) -> Verdict {
+    pub(super) fn extended(&mut self, run: RunId, until: i64) -> Ruling {
         self.running(run)?;
         if let RunDoing::Running { deadline, settle_at, .. } = &mut self.get(run)?.doing {
             (*deadline, *settle_at) = (until, None);

@@ -12,7 +12,7 @@ use ordo_model::{EntityId, Kind};
 use uuid::Uuid;
 
 use super::WholeEntry;
-use crate::oracle::{Verdict, require};
+use crate::oracle::{Ruling, require};
 use crate::whole::facts::{AnyEvent, WholeAnswer, Wish};
 
 #[derive(Default)]
@@ -35,7 +35,7 @@ impl Wishes {
         self.open.insert(op, wish.clone());
     }
 
-    pub(super) fn answered(&mut self, op: u32, answer: &WholeAnswer) -> Verdict {
+    pub(super) fn answered(&mut self, op: u32, answer: &WholeAnswer) -> Ruling {
         let wish = self.open.remove(&op).ok_or("an answer to nothing")?;
         match answer {
             WholeAnswer::Unknown => Ok(()),

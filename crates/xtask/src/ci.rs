@@ -4,10 +4,11 @@ use anyhow::{Result, bail};
 
 use crate::step::{CiStep, StepRecord, table};
 use crate::{
-    browser, clients, compatibility, deny, docs, fence, instructions, rust, schemathesis, sdk, sim, torture, tree,
+    browser, clients, compatibility, deny, deploy, docs, fence, instructions, rust, schemathesis, sdk, sim, torture,
+    tree,
 };
 
-const STEPS: [CiStep; 18] = [
+const STEPS: [CiStep; 19] = [
     CiStep { name: "format", work: || done(rust::check_format()) },
     CiStep { name: "fence", work: || done(fence::check(&tree::root())) },
     CiStep { name: "docs", work: || done(docs::check(&tree::root())) },
@@ -25,6 +26,7 @@ const STEPS: [CiStep; 18] = [
     CiStep { name: "compatibility", work: || compatibility::run(&[]) },
     CiStep { name: "browser", work: || browser::run(&[]) },
     CiStep { name: "proxies", work: browser::behind_proxies },
+    CiStep { name: "deploy", work: deploy::check },
     CiStep { name: "deny", work: deny::check },
 ];
 

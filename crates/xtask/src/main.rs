@@ -10,6 +10,7 @@ mod clients;
 mod compatibility;
 mod daemon;
 mod deny;
+mod deploy;
 mod dist;
 mod docs;
 mod fence;
@@ -65,6 +66,7 @@ cargo xtask docs --site                  the documents as a site, in target/site
 cargo xtask dist [--try]                 what is published: archive, checksums, SBOM, Debian package, OCI image; --try installs and starts it
 cargo xtask release [--dry-run]          is this commit a release? then tags it
 cargo xtask fence                        does every crate know only what it may?
+cargo xtask deploy                       manifests, chart and workflows against their schemas (needs python3, node, npm)
 cargo xtask deny                         licences, bans, sources, advisories (installs cargo-deny below target/)";
 
 fn main() -> ExitCode {
@@ -102,6 +104,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "dist" => dist::run(rest),
         "release" => dist::release(rest),
         "fence" => fence::check(&tree::root()),
+        "deploy" => deploy::check().map(print_note),
         "deny" => deny::check().map(print_note),
         "browser" => browser::run(rest).map(print_note),
         "clients" => clients::run().map(print_note),

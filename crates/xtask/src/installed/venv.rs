@@ -34,7 +34,8 @@ pub(crate) fn with(python: &Path, folder: &Path, packages: &str) -> Result<PathB
     Ok(programs)
 }
 
-fn run(command: &mut Command) -> Result<()> {
+/// Runs a program whose output is for whoever looks on.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.stdin(Stdio::null()).status().with_context(|| format!("starting {command:?}"))?;
     if !status.success() {
         bail!("{command:?}: {status}");

@@ -12,19 +12,26 @@ export type { CancelReason, Context, HookCall } from "./context.js";
 export { Cancelled, GiveBack, OrdoError, Problem, ProtocolError, Unreachable } from "./errors.js";
 export type { Logger } from "./logger.js";
 export type {
+  After,
   AttemptError,
   Block,
+  ConcurrencyKey,
   FieldError,
   Job,
   JobState,
   LogLine,
+  Misfire,
   NewJob,
+  RateLimit,
+  Reaction,
+  Retention,
   Retry,
   Routing,
   Run,
   RunStatus,
   Shard,
   Trigger,
+  UniqueKey,
 } from "./model.js";
 export { VERSION } from "./version.js";
 export { Worker } from "./worker.js";

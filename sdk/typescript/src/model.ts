@@ -83,6 +83,49 @@ export interface Retry {
   max_backoff?: string;
 }
 
+/** What becomes of occurrences that are late: with `fire_all` the newest `cap` of those inside `window` run. */
+export type Misfire = "fire_once_now" | "do_nothing" | { fire_all: { cap?: number; window?: string } };
+
+export interface UniqueKey {
+  /** `label`, or a JSON pointer into the input. */
+  key: string;
+  window: string;
+  on_conflict?: "refuse" | "merge";
+}
+
+export interface ConcurrencyKey {
+  key: string;
+  max: number;
+}
+
+export interface RateLimit {
+  key: string;
+  limit: number;
+  per: string;
+}
+
+export interface After {
+  jobs: string[];
+  mode?: "all" | "any";
+  on?: "success" | "failure" | "either";
+}
+
+export interface Reaction {
+  incident: {
+    severity?: "sev1" | "sev2" | "sev3" | "sev4" | "sev5";
+    /** How many times in a row it must have happened. */
+    after?: number;
+    resolve_on_recovery?: boolean;
+    escalation?: string;
+  };
+}
+
+/** How much history is kept: at most `runs`, none older than `age`. */
+export interface Retention {
+  runs?: number;
+  age?: string;
+}
+
 /** A job as it is asked for; the server's documentation has the meaning of each field. */
 export interface NewJob {
   label: string;
@@ -97,14 +140,15 @@ export interface NewJob {
   block?: Block;
   routing?: Routing;
   priority?: number;
-  misfire?: unknown;
-  unique_key?: unknown;
-  concurrency_key?: unknown;
-  rate_limit?: unknown;
-  after?: unknown;
-  on_failure?: unknown;
-  on_missed?: unknown;
-  retention?: unknown;
+  misfire?: Misfire;
+  unique_key?: UniqueKey;
+  concurrency_key?: ConcurrencyKey;
+  rate_limit?: RateLimit;
+  /** The ids of jobs whose ends it follows. */
+  after?: string | string[] | After;
+  on_failure?: Reaction;
+  on_missed?: Reaction;
+  retention?: Retention;
   expire_after?: string;
   description?: string;
   description_url?: string;

@@ -12,6 +12,7 @@ Five lines make a worker::
 from ordo.client import Client, at, cron, every, manual, on_hook
 from ordo.context import CancelReason, Context
 from ordo.errors import Cancelled, GiveBack, OrdoError, Problem, ProtocolError, Unreachable
+from ordo.fields import JobFields
 from ordo.model import AttemptError, FieldError, HookPayload, Job, LogLine, Run, RunStatus, Shard
 from ordo.version import VERSION as __version__
 from ordo.worker import Worker
@@ -26,6 +27,7 @@ __all__ = [
     "GiveBack",
     "HookPayload",
     "Job",
+    "JobFields",
     "LogLine",
     "OrdoError",
     "Problem",

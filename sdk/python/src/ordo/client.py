@@ -9,16 +9,20 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode
 
 from ordo.backoff import Backoff
 from ordo.errors import OrdoError, Problem, ProtocolError, is_passing
+from ordo.fields import JobFields
 from ordo.model import Job, JobState, LogLine, Run, RunStatus, job_of, line_of, run_of
 from ordo.same import changes
 from ordo.sse import events
 from ordo.transport import Transport
 from ordo.wire import duration_text, time_text
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 DEFAULT_SERVER = "http://127.0.0.1:7070"
 #: How often a change that did not reach its job in the state it was read in is tried.
@@ -93,9 +97,9 @@ class Client:
         routing: Routing | None = None,
         priority: int | None = None,
         idempotency_key: str | None = None,
-        **more: Any,
+        **more: Unpack[JobFields],
     ) -> Job:
-        """A new job. `more` takes any other field of a job by the server's name for it.
+        """A new job. `more` takes the other fields of a job by the server's names for them.
 
         With the same `idempotency_key` the job is created once, however often this is called.
         """
@@ -120,7 +124,7 @@ class Client:
         block: Block | Mapping[str, Any] | None = None,
         routing: Routing | None = None,
         priority: int | None = None,
-        **more: Any,
+        **more: Unpack[JobFields],
     ) -> Job:
         """The one job of this label, created or changed to be as described. Safe to call at every start.
 

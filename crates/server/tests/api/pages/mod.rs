@@ -1,6 +1,7 @@
 //! The pages as a browser meets them, without one: status, headers, redirects.
 
 mod home;
+mod job_form;
 
 use axum::Router;
 use axum::body::Body;

@@ -41,7 +41,7 @@ fn about(data: &Value, id_shown: usize) -> String {
         match fields.get(name) {
             None | Some(Value::Null) => {}
             Some(Value::String(text)) if name == "run_id" => {
-                said.push(format!("run {}", text.chars().take(id_shown).collect::<String>()))
+                said.push(format!("run {}", text.chars().take(id_shown).collect::<String>()));
             }
             Some(_) => said.push(format!("{name} {}", text(data, name))),
         }

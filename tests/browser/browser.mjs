@@ -57,12 +57,11 @@ async function signIn(context, world) {
   else await context.setExtraHTTPHeaders({ Authorization: `Bearer ${world.token}` });
 }
 
-/** What axe finds serious or critical. */
+/** What axe finds, however small. */
 export async function complaints(page) {
   // The page's own policy forbids scripts from elsewhere: the tool comes in through the debugger.
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   return violations
-    .filter(({ impact }) => ["serious", "critical"].includes(impact))
-    .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
+    .map(({ id, impact, nodes }) => `${id} (${impact}): ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
 }

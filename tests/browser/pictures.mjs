@@ -13,7 +13,11 @@ const PAGES = [
   ["job", (jobs) => `/jobs/${jobs["backup-database"].id}`],
   ["job-form", "/jobs/new"],
   ["runs", "/runs"],
+  ["runs-timeline", "/runs?view=timeline&since=1h"],
   ["run", (jobs) => `/runs/${jobs.exportRun}`],
+  ["calendar", "/calendar"],
+  ["calendar-month", "/calendar?view=month"],
+  ["chains", "/chains"],
   ["incidents", "/incidents"],
   ["incident", (jobs) => `/incidents/${jobs.incident}`],
   ["monitors", "/monitors"],
@@ -23,6 +27,7 @@ const PAGES = [
   ["nodes", "/nodes"],
   ["notifications", "/notifications"],
   ["tokens", "/tokens"],
+  ["audit", "/audit"],
 ];
 const FOLDER = process.env.ORDO_BROWSER_PICTURES ?? new URL("../../docs/screenshots/", import.meta.url).pathname;
 
@@ -45,6 +50,9 @@ async function surroundings(world, jobs) {
   await world.api("POST", "/v1/hooks", { slug: "stripe", verify: { type: "stripe", secret: "whsec_0123456789abcdef" } });
   await world.api("POST", "/v1/tokens", { name: "ada", role: "viewer" });
   await world.api("POST", "/v1/tokens", { name: "builder-1", role: "executor" });
+  const load = await world.job({ label: "load-warehouse", tool_name: "noop", trigger: { type: "manual" }, after: { jobs: [jobs["sync-inventory"].id, jobs["ping-status"].id] } });
+  await world.job({ label: "refresh-dashboards", tool_name: "noop", trigger: { type: "manual" }, after: { jobs: [load.id], on: "either" } });
+  await world.job({ label: "page-the-vault-team", tool_name: "noop", trigger: { type: "manual" }, after: { jobs: [jobs["backup-database"].id], on: "failure" } });
   const children = [["studio-1", "films"], ["studio-2", "films"], ["builder-1", "builders"]].map(([name, group]) => executor(world, name, group));
   await world.job({ label: "render-film", group: "films", tool_name: "shell", tool_input: { script: "echo frame; sleep 2" }, trigger: { type: "scheduled", every: "3s" } });
   await world.until("they are there", async () => (await world.api("GET", "/v1/executors")).items.length === 4);

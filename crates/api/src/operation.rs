@@ -69,6 +69,7 @@ operations! {
     RemoveHook => hooks::remove,
     ListDeliveries => hooks::deliveries,
     ReplayDelivery => hooks::replay,
+    TestHook => hooks::test,
     StartIncident => incidents::start,
     ListIncidents => incidents::list,
     ReadIncident => incidents::read,

@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ordo_engine::CommitExtras;
 use ordo_engine::clock::new_id;
 use ordo_engine::deliveries::Arrival;
+use ordo_engine::incidents::IncidentFilter;
 use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
 use ordo_engine::object_queries::IndexRange;
 use ordo_engine::page::Cursor;
@@ -18,6 +20,7 @@ use ordo_engine::run_list::histogram::{BinnedWindow, RUNS_PER_BIN};
 use ordo_engine::testing::World;
 use ordo_engine::testing::counting::CountingStore;
 use ordo_model::hook::{Hook, HookCommand, HookTerms};
+use ordo_model::incident::{By, Incident, IncidentCommand, IncidentSource, IncidentStatus, Severity, StartIncident};
 use ordo_model::job::{Command, Definition, Job, JobState, Run, RunStatus};
 use ordo_model::limits::OUTBOX_FLUSH_DELAY;
 use ordo_model::{JobId, Millis};
@@ -404,4 +407,73 @@ async fn what_fires_soon_costs_few_reads_and_says_what_it_left_out() {
     assert!(cut.known_until.is_some_and(|until| until >= *cut.others.last().unwrap()));
     let near = queries.upcoming(ordo_model::Timestamp::from_ms(0).unwrap(), 10, 10).await.unwrap();
     assert!(near.jobs.is_empty() && near.is_loaded());
+}
+
+/// Incidents of every severity; one in ten is resolved, one in a hundred assigned.
+async fn with_incidents(count: usize) -> (World, Arc<CountingStore>, Queries) {
+    let world = World::new().await;
+    let by = || By::new("ada", IncidentSource::Api);
+    for n in 0..count {
+        let start = StartIncident {
+            title: format!("incident {n}"),
+            description: String::new(),
+            severity: Severity::ALL[n % Severity::ALL.len()],
+            identifier: None,
+            generation: 0,
+            links: Vec::new(),
+            escalation: None,
+            by: by(),
+        };
+        let id = world.engine.start_incident(start, |_| CommitExtras::default()).await.unwrap().state.id;
+        if n % 100 == 0 {
+            let assign = IncidentCommand::SetAssignee { assignee: Some("ada".to_owned()), by: by() };
+            world.engine.command::<Incident>(id, assign).await.unwrap();
+        }
+        if n % 10 == 0 {
+            let resolve = IncidentCommand::UpdateStatus { status: IncidentStatus::Resolved, message: None, by: by() };
+            world.engine.command::<Incident>(id, resolve).await.unwrap();
+        }
+    }
+    let store = CountingStore::around(world.engine.queries().store());
+    let queries = Queries::new(store.clone());
+    (world, store, queries)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_incidents_costs_few_reads_whatever_is_looked_for_and_its_cursors_lose_none() {
+    const INCIDENTS: usize = 1_000;
+    let (_world, store, queries) = with_incidents(INCIDENTS).await;
+    let all = IncidentFilter::default;
+    for (filter, expected) in [
+        (all(), INCIDENTS),
+        (IncidentFilter { status: Some(IncidentStatus::Open), ..all() }, INCIDENTS - INCIDENTS / 10),
+        (IncidentFilter { status: Some(IncidentStatus::Resolved), ..all() }, INCIDENTS / 10),
+        (IncidentFilter { status: Some(IncidentStatus::Declined), ..all() }, 0),
+        (IncidentFilter { severity: Some(Severity::ALL[0]), ..all() }, INCIDENTS / Severity::ALL.len()),
+        (IncidentFilter { assignee: Some("ada".to_owned()), ..all() }, INCIDENTS / 100),
+        (IncidentFilter { search: Some("INCIDENT 77".to_owned()), ..all() }, 11),
+        (IncidentFilter { search: Some("nowhere".to_owned()), ..all() }, 0),
+    ] {
+        let (mut seen, mut after) = (BTreeSet::new(), None);
+        loop {
+            store.take_reads();
+            let page = queries.incidents(&filter, after.as_ref(), PAGE).await.unwrap();
+            let reads = store.take_reads();
+            assert!(reads <= READS_MAX, "{reads} reads of {filter:?}");
+            for incident in &page.items {
+                assert!(seen.insert(incident.id), "twice: {filter:?}");
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen.len(), expected, "{filter:?}");
+    }
+    store.take_reads();
+    let worked_on = queries.worked_on(PAGE).await.unwrap();
+    let reads = store.take_reads();
+    assert!(reads <= READS_MAX, "{reads} reads of what is worked on");
+    assert_eq!((worked_on.count, worked_on.worst.len()), (INCIDENTS - INCIDENTS / 10, PAGE));
+    assert!(worked_on.worst.iter().all(|incident| incident.severity == Severity::ALL[0]));
 }

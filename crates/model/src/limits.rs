@@ -45,6 +45,8 @@ pub const MISFIRE_WINDOW: Millis = Millis::from_secs(5);
 pub const MISFIRE_AFTER: Millis = Millis::from_secs(10);
 /// One wake of one job fires at most this many occurrences; the rest becomes one skipped record.
 pub const CATCH_UP_MAX: usize = 100;
+/// How old a missed occurrence may be to be made up for by `fire_all`, unless the job says otherwise.
+pub const CATCH_UP_WINDOW_DEFAULT: Millis = Millis::from_days(1);
 /// Missed occurrences of a cron schedule are counted one by one up to here; beyond, the count is a lower bound.
 pub const GAP_COUNT_MAX: u64 = 10_000;
 /// A search for the next occurrence jumps over at most this many excluded windows; beyond, there is none.

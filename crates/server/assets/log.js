@@ -183,7 +183,7 @@ async function copyShown(button) {
   const text = shown.map((row) => (withTimes ? `${row.querySelector("time").dateTime} ` : "") + row.querySelector(".t").textContent);
   await copy(`${text.join("\n")}\n`);
   button.classList.add("done");
-  document.getElementById("said").textContent = `${shown.length} lines copied`;
+  document.getElementById("said").textContent = shown.length === 1 ? "1 line copied" : `${shown.length} lines copied`;
   setTimeout(() => button.classList.remove("done"), 1500);
 }
 

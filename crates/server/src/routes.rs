@@ -65,6 +65,7 @@ fn handler(operation: Operation) -> MethodRouter<App> {
         Operation::RemoveHook => delete(hooks::remove),
         Operation::ListDeliveries => get(hooks::deliveries::list),
         Operation::ReplayDelivery => post(hooks::deliveries::replay),
+        Operation::TestHook => post(hooks::test::receive),
         Operation::StartIncident => post(incidents::create),
         Operation::ListIncidents => get(incidents::list),
         Operation::ReadIncident => get(incidents::show),

@@ -1,14 +1,8 @@
 // Nothing lies off the screen, from a small phone to a large monitor: pages, tables, open menus.
-import { open } from "../browser.mjs";
 import { check, flow } from "../main.mjs";
+import { pages } from "../pages.mjs";
 
 const WIDTHS = [360, 390, 768, 1024, 1280, 1440, 2560];
-
-const pages = (jobs) => [
-  "/", "/jobs", "/jobs?q=consolidate", "/jobs/new", `/jobs/${jobs.heartbeat.id}`, `/jobs/${jobs["backup-database"].id}`,
-  `/jobs/${jobs.heartbeat.id}/edit`, "/runs", "/runs?view=timeline", "/runs?reason=exit", "/calendar", "/calendar?view=month", "/jobs/import", "/channels", `/runs/${jobs.exportRun}`, "/incidents", `/incidents/${jobs.incident}`, "/silences", "/chains", "/audit",
-  "/monitors", "/hooks", "/executors", "/nodes", "/notifications", "/tokens",
-];
 
 /** What can be seen or pressed and is not wholly on the screen; scrolling down is no fault, scrolling aside is. */
 function outside() {
@@ -19,7 +13,7 @@ function outside() {
     if (box.scrollWidth > box.clientWidth + 1) found.push(`a table is ${box.scrollWidth - box.clientWidth} px too wide`);
   }
   // What scrolls by itself, such as a log or a command, may hold more than it shows.
-  const scrolls = (node) => node.closest("pre, .log, .json, .timeline, .crumbs, #palette, .hidden, .cut, svg");
+  const scrolls = (node) => node.closest("pre, .docs-page table, .log, .json, .timeline, .crumbs, #palette, .hidden, .cut, svg");
   for (const node of document.querySelectorAll("main a, main button, main input, main select, main summary, main textarea, main td, .side a, .side button, .side summary, .sheet")) {
     if (scrolls(node) || !node.checkVisibility({ visibilityProperty: true })) continue;
     const { left, right, width, height } = node.getBoundingClientRect();
@@ -39,9 +33,8 @@ function sheetsOutside() {
 
 for (const width of WIDTHS) {
   flow(`at ${width} px nothing is off the screen, menus included`, { viewport: { width, height: 800 }, reduced: true }, async ({ page, url, jobs, world }) => {
-    jobs.incident ??= (await world.api("POST", "/v1/incidents", { title: "Payments are slow", severity: "sev2", identifier: "screens" })).id;
     const wrong = [];
-    for (const path of pages(jobs)) {
+    for (const [, path] of await pages(world, jobs)) {
       await page.goto(url + path);
       wrong.push(...(await page.evaluate(outside)).map((one) => `${path}: ${one}`));
       const menus = page.locator(".settings > summary, .pop > summary, .nav-more summary");
@@ -77,8 +70,8 @@ flow("one Escape closes one thing, and the focus goes back to what opened it", a
   check((await page.evaluate(() => document.activeElement.textContent)) === "Pause…", "the focus is back");
 });
 
-flow("every button has a name, also on a phone, and the focus goes through the page in its order", { viewport: { width: 390, height: 800 } }, async ({ page, url, jobs }) => {
-  for (const path of pages({ ...jobs, incident: jobs.incident ?? "" }).filter((path) => !path.endsWith("/"))) {
+flow("every button has a name, also on a phone, and the focus goes through the page in its order", { viewport: { width: 390, height: 800 } }, async ({ page, url, jobs, world }) => {
+  for (const [, path] of await pages(world, jobs)) {
     await page.goto(url + path);
     const nameless = await page.evaluate(() =>
       [...document.querySelectorAll("button, summary, a[href]")]

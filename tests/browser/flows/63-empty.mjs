@@ -7,7 +7,7 @@ import { open } from "../browser.mjs";
 import { check, flow } from "../main.mjs";
 import { World } from "../world.mjs";
 
-const PAGES = ["/", "/jobs", "/runs", "/incidents", "/monitors", "/hooks", "/notifications", "/executors"];
+const PAGES = ["/", "/jobs", "/runs", "/incidents", "/monitors", "/hooks", "/notifications", "/executors", "/calendar", "/chains", "/subscriptions", "/silences", "/secrets", "/nodes"];
 
 /** In the folder of the server, with its command line first in the path. */
 function typed(world, command) {
@@ -32,6 +32,18 @@ async function stays(world, line) {
   await ended;
 }
 
+/** A node needs a database, which is not here: the command is understood, and says which database it waits for. */
+async function waitsForItsDatabase(world, line) {
+  const { command, options } = typed(world, `exec ${line} --listen 127.0.0.1:0`);
+  const child = spawn("sh", ["-c", command], { ...options, stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (part) => (said += part));
+  const ended = new Promise((done) => child.once("exit", done));
+  await world.until(`${line} says what it waits for: ${said}`, async () => said.includes("the database cannot be reached"));
+  child.kill("SIGKILL");
+  await ended;
+}
+
 flow("every command of an empty page works as it stands", async ({ browser }) => {
   const world = await World.start();
   const { context, page } = await open(browser, world);
@@ -50,6 +62,7 @@ flow("every command of an empty page works as it stands", async ({ browser }) =>
   // Each in turn, in the order of the pages: none may need what another page says.
   for (const line of commands) {
     if (line.startsWith("ordo executor ")) await stays(world, line);
+    else if (line.startsWith("ordo serve ")) await waitsForItsDatabase(world, line);
     else await run(world, line.replace("/etc/crontab", crontab));
   }
   check(commands.size >= 10, `only ${commands.size} commands`);

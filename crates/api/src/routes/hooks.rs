@@ -12,6 +12,7 @@ const TAKES_HOOK: &[Operation] = &[
     Operation::UpdateHook,
     Operation::RemoveHook,
     Operation::ListDeliveries,
+    Operation::TestHook,
     Operation::CallHook,
 ];
 
@@ -101,5 +102,18 @@ pub(crate) fn replay() -> Route {
         .header(202, "Idempotency-Replayed", REPLAYED)
         .refuses(&[Code::DeliveryNotFound, Code::WrongState, Code::PayloadGone])
         .refuses(&[Code::InvalidHeader, Code::IdempotencyKeyReused])
+        .refuses(WRITES)
+}
+
+pub(crate) fn test() -> Route {
+    route(Post, "/v1/hooks/{slug}/test", HOOKS)
+        .summary("Call a hook to try it out")
+        .saying(
+            "The body is treated as the payload of a call that was verified: it is stored as a delivery, passes the \
+             hook's filter or not, and starts the jobs that listen.",
+        )
+        .raw_body()
+        .answers::<DeliveryReceived>(202, "The delivery, durable.")
+        .refuses(&[Code::HookNotFound, Code::BodyTooLarge])
         .refuses(WRITES)
 }

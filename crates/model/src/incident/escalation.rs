@@ -13,7 +13,7 @@ use crate::time::{Millis, Timestamp};
 #[serde(deny_unknown_fields)]
 pub struct Escalation {
     pub steps: Vec<EscalationStep>,
-    /// An acknowledgement is worth nothing after this time if the incident has not ended: the chain starts over.
+    /// How long an acknowledgement counts: if the incident has not ended by then, the chain starts over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_timeout: Option<Millis>,
 }

@@ -1,12 +1,26 @@
 //! `ordo executor`
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use ordo_model::Millis;
 
-use super::values::duration;
+use super::values::{duration, names_of};
+use crate::commands::about::completions::Listed;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExecutorSubcommand {
+    /// Let an executor finish what it has; it gets nothing more and then ends
+    Drain {
+        /// The executor's name or id; the beginning of an id will do
+        #[arg(value_name = "NAME|ID", add = names_of(Listed::Executors))]
+        executor: String,
+    },
+}
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ExecutorArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ExecutorSubcommand>,
     /// The group whose jobs it runs
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(crate) group: String,

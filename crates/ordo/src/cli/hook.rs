@@ -7,7 +7,8 @@ use ordo_model::strict;
 use serde_json::Value;
 
 use super::job::Pages;
-use super::values;
+use super::values::{self, names_of};
+use crate::commands::about::completions::Listed;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HookSubcommand {
@@ -27,11 +28,14 @@ pub(crate) enum HookSubcommand {
     Deliveries(DeliveriesArgs),
     /// Replay a delivery to every job that listens now
     Replay(ReplayArgs),
+    /// Call a hook as a verified caller would: it starts the jobs that listen
+    Test(TestArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SlugArg {
     /// The last part of the hook's URL: /hooks/SLUG
+    #[arg(add = names_of(Listed::Hooks))]
     pub(crate) slug: String,
 }
 
@@ -83,8 +87,17 @@ pub(crate) struct DeliveriesArgs {
 pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub(crate) hook: SlugArg,
-    /// The delivery's id
+    /// The delivery's id, or enough of its beginning
     pub(crate) delivery: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    #[command(flatten)]
+    pub(crate) hook: SlugArg,
+    /// The payload: JSON, @file or @- for standard input
+    #[arg(long, value_name = "JSON", value_parser = values::json, default_value = r#"{"test": true}"#)]
+    pub(crate) payload: Value,
 }
 
 /// The text itself, or what a file holds, without the end of its last line.

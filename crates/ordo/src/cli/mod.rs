@@ -173,7 +173,7 @@ pub(crate) enum OrdoCommand {
         #[arg(long)]
         keys: bool,
     },
-    /// Print the completions for a shell; job labels are completed from the daemon
+    /// Print the completions for a shell; names of jobs, hooks, monitors and the rest come from the daemon
     Completions { shell: clap_complete::Shell },
     /// Write the manual pages: ordo man --dir /usr/local/share/man/man1
     Man {
@@ -189,6 +189,6 @@ impl OrdoCommand {
     /// Whether it stays and starts what others ask for.
     pub(crate) fn is_daemon(&self) -> bool {
         use OrdoCommand::{Demo, Executor, Orchestrate, Serve};
-        matches!(self, Serve(_) | Orchestrate(_) | Demo(_) | Executor(_))
+        matches!(self, Serve(_) | Orchestrate(_) | Demo(_) | Executor(executor::ExecutorArgs { command: None, .. }))
     }
 }

@@ -2,8 +2,9 @@
 
 use clap::{Args, Subcommand};
 
-use super::RefreshArgs;
-use super::job::{Pages, labels};
+use super::job::Pages;
+use super::values::names_of;
+use crate::commands::about::completions::Listed;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunCommand {
@@ -23,14 +24,14 @@ pub(crate) enum RunCommand {
 #[derive(Debug, Args)]
 pub(crate) struct RunArg {
     /// A run's id (its beginning will do), or a job's label or id for its newest run
-    #[arg(add = labels())]
+    #[arg(add = names_of(Listed::Jobs))]
     pub(crate) run: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RunListArgs {
     /// Only runs of this job, by label or id
-    #[arg(long, value_name = "JOB", add = labels())]
+    #[arg(long, value_name = "JOB", add = names_of(Listed::Jobs))]
     pub(crate) job: Option<String>,
     /// Only runs with this status: pending, running, completed, failed, cancelled or skipped
     #[arg(long, value_name = "STATUS")]
@@ -48,7 +49,7 @@ pub(crate) struct RunListArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// Only runs that this executor has or had
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = names_of(Listed::Executors))]
     pub(crate) executor: Option<String>,
     /// Only runs that took at least this long, or have so far: 10s
     #[arg(long, value_name = "DURATION")]
@@ -58,8 +59,6 @@ pub(crate) struct RunListArgs {
     pub(crate) shorter_than: Option<String>,
     #[command(flatten)]
     pub(crate) pages: Pages,
-    #[command(flatten)]
-    pub(crate) watch: RefreshArgs,
 }
 
 #[derive(Debug, Args)]

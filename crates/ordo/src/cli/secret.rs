@@ -4,13 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::RefreshArgs;
+use super::values::names_of;
+use crate::commands::about::completions::Listed;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretSubcommand {
     /// Store a secret; jobs refer to it by {"secret": "NAME"}
     Set(SetArgs),
     /// List the names of all secrets
     #[command(visible_alias = "ls")]
-    List,
+    List(RefreshArgs),
     /// Remove a secret
     #[command(visible_alias = "rm")]
     Remove(NameArg),
@@ -21,6 +25,7 @@ pub(crate) enum SecretSubcommand {
 #[derive(Debug, Args)]
 pub(crate) struct NameArg {
     /// The name: letters, digits, '.', '_' and '-'
+    #[arg(add = names_of(Listed::Secrets))]
     pub(crate) name: String,
 }
 

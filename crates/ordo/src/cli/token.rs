@@ -3,7 +3,9 @@
 use clap::{Args, Subcommand, ValueEnum};
 use ordo_model::{Millis, Role};
 
-use super::values::duration;
+use super::RefreshArgs;
+use super::values::{duration, names_of};
+use crate::commands::about::completions::Listed;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
@@ -11,7 +13,7 @@ pub(crate) enum TokenCommand {
     Add(TokenAddArgs),
     /// List tokens, without their text
     #[command(visible_alias = "ls")]
-    List,
+    List(RefreshArgs),
     /// Revoke a token
     #[command(visible_alias = "remove")]
     Revoke(RevokeArgs),
@@ -38,6 +40,7 @@ pub(crate) struct TokenAddArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RevokeArgs {
     /// The token's name or id
+    #[arg(add = names_of(Listed::Tokens))]
     pub(crate) token: String,
 }
 

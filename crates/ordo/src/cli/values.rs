@@ -1,11 +1,20 @@
 //! Values as people type them. What cannot be read is refused here, with what to write instead.
 
+use std::ffi::OsStr;
 use std::str::FromStr;
 
+use clap_complete::ArgValueCompleter;
 use ordo_model::Millis;
 use ordo_model::strict;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use crate::commands::about::completions::{Listed, names};
+
+/// The names of what the daemon has, for the completions of a shell.
+pub(crate) fn names_of(listed: Listed) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |typed: &OsStr| names(listed, typed))
+}
 
 /// `10s`, `1h30m`, `PT5M`.
 pub(crate) fn duration(text: &str) -> Result<Millis, String> {

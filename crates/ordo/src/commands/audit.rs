@@ -8,7 +8,7 @@ use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
-use crate::output::{self, table, time};
+use crate::output::{table, time};
 use crate::zone;
 
 const NAME_SHOWN: usize = 40;
@@ -26,12 +26,7 @@ pub(crate) async fn run(talk: &CommandSession, args: &AuditArgs) -> Result<Exit>
         ("since", moment("--since", &args.since)?),
         ("until", moment("--until", &args.until)?),
     ];
-    let listed = pages::items(talk, "/v1/audit", &filters, args.pages.wanted()).await?;
-    talk.list(&listed.items, || human(talk, &listed.items))?;
-    if listed.more {
-        output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
-    }
-    Ok(Exit::Done)
+    pages::show(talk, "/v1/audit", &filters, &args.pages, |entries| human(talk, entries)).await
 }
 
 fn human(talk: &CommandSession, entries: &[Value]) -> String {

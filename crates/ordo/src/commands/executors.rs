@@ -1,23 +1,46 @@
-//! `ordo executors`: who runs the work.
+//! `ordo executors`: who runs the work; `ordo executor drain`: who gets no more of it.
 
 use serde_json::Value;
 
-use super::find::text;
-use super::live::watch;
+use super::find::{self, text};
+use super::pages;
 use super::talk::CommandSession;
 use crate::cli::RefreshArgs;
-use crate::error::{Exit, Result};
+use crate::error::{Error, Exit, Result};
 use crate::output::{short_id, table, time};
 
+const PATH: &str = "/v1/executors";
 const TOOLS_SHOWN: usize = 40;
 
 pub(crate) async fn run(talk: &CommandSession, every: RefreshArgs) -> Result<Exit> {
-    watch::repeated(talk, every, async || {
-        let found = talk.get("/v1/executors").await?;
-        let items: Vec<Value> = found["items"].as_array().cloned().unwrap_or_default();
-        talk.list(&items, || human(talk, &items))
-    })
-    .await
+    pages::show_all(talk, PATH, every, |executors| human(talk, executors)).await
+}
+
+/// It finishes what it has and gets nothing more.
+pub(crate) async fn drain(talk: &CommandSession, name: &str) -> Result<Exit> {
+    let id = named(talk, name).await?;
+    let answer = talk.post_empty(&format!("{PATH}/{id}/drain")).await?;
+    let runs = answer["running"].as_u64().unwrap_or(0);
+    talk.value(&answer, || match runs {
+        0 => format!("{name} gets no more work; nothing runs there\n"),
+        1 => format!("{name} gets no more work; 1 run goes on to its end\n"),
+        _ => format!("{name} gets no more work; {runs} runs go on to their end\n"),
+    })?;
+    Ok(Exit::Done)
+}
+
+/// The id of an executor. Of several with the name, the only one that is there is meant.
+async fn named(talk: &CommandSession, name: &str) -> Result<String> {
+    let found = pages::items(talk, PATH, &[], usize::MAX).await?.items;
+    let here = |executor: &&Value| executor["name"] == name && executor["state"] == "alive";
+    let mut alive = found.iter().filter(here);
+    match (alive.next(), alive.next()) {
+        (Some(one), None) => Ok(text(one, "id")),
+        (Some(_), Some(_)) => {
+            Err(Error::failed(format!("several executors are called {name:?}")).hint("use the id: ordo executors"))
+        }
+        (None, _) => find::one(talk, PATH, "executor", name).await,
+    }
 }
 
 fn human(talk: &CommandSession, executors: &[Value]) -> String {

@@ -43,13 +43,42 @@ fn ambiguous<'a>(name: &str, jobs: impl Iterator<Item = &'a Value>) -> Error {
     Error::failed(format!("several jobs are called {name:?}")).fields(jobs.map(line).collect()).hint("use the id")
 }
 
+/// The id of one of the things that are listed at a path: its own, or what begins so.
+pub(crate) async fn one(talk: &CommandSession, path: &str, noun: &str, name: &str) -> Result<String> {
+    one_among(name, noun, async || Ok(pages::items(talk, path, &[], usize::MAX).await?.items)).await
+}
+
+/// The same where there may be very many: what a table has shown is among the newest.
+pub(crate) async fn one_of_many(
+    talk: &CommandSession,
+    path: &str,
+    filters: &[(&str, Option<String>)],
+    noun: &str,
+    name: &str,
+) -> Result<String> {
+    one_among(name, noun, async || Ok(pages::items(talk, path, filters, LOOKED_THROUGH).await?.items)).await
+}
+
+async fn one_among(name: &str, noun: &str, listed: impl AsyncFn() -> Result<Vec<Value>>) -> Result<String> {
+    if name.parse::<Uuid>().is_ok() {
+        return Ok(name.to_owned());
+    }
+    let items = if short_id::is_short(name) { listed().await? } else { Vec::new() };
+    let missing =
+        || Error::failed(format!("there is no {noun} {name:?}")).hint("use an id, or enough of its beginning");
+    only(&items, noun, name)?.ok_or_else(missing)
+}
+
 /// The id that begins so, if it is the only one.
 pub(crate) async fn beginning(talk: &CommandSession, path: &str, noun: &str, name: &str) -> Result<Option<String>> {
     if !short_id::is_short(name) {
         return Ok(None);
     }
+    only(&pages::items(talk, path, &[], LOOKED_THROUGH).await?.items, noun, name)
+}
+
+fn only(items: &[Value], noun: &str, name: &str) -> Result<Option<String>> {
     let wanted = name.to_ascii_lowercase();
-    let items = pages::items(talk, path, &[], LOOKED_THROUGH).await?.items;
     let found: Vec<&Value> = items.iter().filter(|item| text(item, "id").starts_with(&wanted)).collect();
     match found.as_slice() {
         [] => Ok(None),

@@ -5,24 +5,24 @@ use ordo_engine::clock::new_id;
 use ordo_model::strict::TextOr;
 use serde_json::Value;
 
-use super::find::text;
+use super::find::{self, text};
 use super::pages;
 use super::talk::CommandSession;
-use crate::cli::hook::{DeliveriesArgs, HookArgs, HookSubcommand, HookUpdateArgs, ReplayArgs};
-use crate::cli::job::Pages;
+use crate::cli::hook::{DeliveriesArgs, HookArgs, HookSubcommand, HookUpdateArgs, ReplayArgs, TestArgs};
 use crate::error::{Exit, Result};
 use crate::locate::path_segment;
-use crate::output::{self, table, time};
+use crate::output::{self, short_id, table, time};
 
 pub(crate) async fn run(talk: &CommandSession, command: HookSubcommand) -> Result<Exit> {
     match command {
         HookSubcommand::Add(args) => add(talk, &args).await,
         HookSubcommand::Update(args) => update(talk, &args).await,
-        HookSubcommand::List(args) => list(talk, &args).await,
+        HookSubcommand::List(args) => pages::show(talk, "/v1/hooks", &[], &args, |items| hooks(talk, items)).await,
         HookSubcommand::Show(args) => show(talk, &args.slug).await,
         HookSubcommand::Remove(args) => remove(talk, &args.slug).await,
         HookSubcommand::Deliveries(args) => deliveries(talk, &args).await,
         HookSubcommand::Replay(args) => replay(talk, &args).await,
+        HookSubcommand::Test(args) => test(talk, &args).await,
     }
 }
 
@@ -67,13 +67,6 @@ fn verified(hook: &Value) -> String {
         Some(how) => format!("callers sign as {how}"),
         None => "open to whoever knows the address".to_owned(),
     }
-}
-
-async fn list(talk: &CommandSession, args: &Pages) -> Result<Exit> {
-    let listed = pages::items(talk, "/v1/hooks", &[], args.wanted()).await?;
-    talk.list(&listed.items, || hooks(talk, &listed.items))?;
-    more(listed.more, args);
-    Ok(Exit::Done)
 }
 
 fn hooks(talk: &CommandSession, items: &[Value]) -> String {
@@ -134,16 +127,14 @@ async fn remove(talk: &CommandSession, slug: &str) -> Result<Exit> {
 
 async fn deliveries(talk: &CommandSession, args: &DeliveriesArgs) -> Result<Exit> {
     let place = format!("{}/deliveries", path(&args.hook.slug));
-    let listed = pages::items(talk, &place, &[], args.pages.wanted()).await?;
-    talk.list(&listed.items, || came(talk, &listed.items))?;
-    more(listed.more, &args.pages);
-    Ok(Exit::Done)
+    pages::show(talk, &place, &[], &args.pages, |items| came(talk, items)).await
 }
 
 fn came(talk: &CommandSession, items: &[Value]) -> String {
     if items.is_empty() {
         return "Nobody called within the last 7 days.\n".to_owned();
     }
+    let id = short_id::shortened(items);
     let row = |delivery: &Value| {
         let received = time::of(&delivery["received_at"]).map(|at| time::relative(at, talk.now()));
         vec![
@@ -151,7 +142,7 @@ fn came(talk: &CommandSession, items: &[Value]) -> String {
             received.unwrap_or_default(),
             text(delivery, "bytes"),
             delivery["runs"].as_array().map_or(0, Vec::len).to_string(),
-            text(delivery, "id"),
+            id(delivery),
             delivery["sender_id"].as_str().map_or_else(|| "-".to_owned(), |id| table::short(id, 40)),
         ]
     };
@@ -160,17 +151,22 @@ fn came(talk: &CommandSession, items: &[Value]) -> String {
 }
 
 async fn replay(talk: &CommandSession, args: &ReplayArgs) -> Result<Exit> {
-    let place = format!("{}/deliveries/{}/replay", path(&args.hook.slug), path_segment(&args.delivery));
-    let delivery = talk.post_empty(&place).await?;
+    let listed = format!("{}/deliveries", path(&args.hook.slug));
+    let id = find::one_of_many(talk, &listed, &[], "delivery", &args.delivery).await?;
+    let delivery = talk.post_empty(&format!("{listed}/{id}/replay")).await?;
     let jobs = delivery["runs"].as_array().map_or(0, Vec::len);
-    talk.value(&delivery, || format!("replaying {} for {jobs} job(s)\n", args.delivery))?;
+    talk.value(&delivery, || format!("replaying {id} for {jobs} job(s)\n"))?;
     Ok(Exit::Done)
 }
 
-fn more(more: bool, pages: &Pages) {
-    if more {
-        output::note(&format!("… and more: --all, or --limit {}", pages.limit.saturating_mul(4)));
-    }
+/// The runs begin a moment later: whoever wants to see them lists the deliveries.
+async fn test(talk: &CommandSession, args: &TestArgs) -> Result<Exit> {
+    let slug = &args.hook.slug;
+    let delivery = talk.post(&format!("{}/test", path(slug)), &args.payload).await?;
+    talk.value(&delivery, || {
+        format!("called {slug}: delivery {}\nsee what it started: ordo hook deliveries {slug}\n", text(&delivery, "id"))
+    })?;
+    Ok(Exit::Done)
 }
 
 fn path(slug: &str) -> String {

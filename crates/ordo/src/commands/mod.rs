@@ -21,7 +21,7 @@ mod store;
 mod talk;
 mod token;
 
-use crate::cli::{Cli, OrdoCommand};
+use crate::cli::{Cli, OrdoCommand, executor};
 use crate::error::{Error, Exit, Result};
 use talk::CommandSession;
 
@@ -31,6 +31,11 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         OrdoCommand::Serve(args) => crate::daemon::serve(args, common.config.as_deref()),
         OrdoCommand::Orchestrate(args) => crate::daemon::orchestrate(args, common.config.as_deref()),
         OrdoCommand::Demo(args) => crate::demo::run(args),
+        OrdoCommand::Executor(executor::ExecutorArgs { command: Some(command), .. }) => match command {
+            executor::ExecutorSubcommand::Drain { executor } => {
+                wait(executors::drain(&CommandSession::new(&common)?, &executor))
+            }
+        },
         OrdoCommand::Executor(args) => crate::executor::run(args, &common),
         OrdoCommand::Executors(watch) => wait(executors::run(&CommandSession::new(&common)?, watch)),
         OrdoCommand::Job(command) => wait(job::run(&CommandSession::new(&common)?, command)),

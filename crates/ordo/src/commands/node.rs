@@ -4,6 +4,7 @@ use ordo_api::upkeep::DrainNode;
 use serde_json::Value;
 
 use super::find::text;
+use super::pages;
 use super::talk::CommandSession;
 use crate::cli::node::NodeCommand;
 use crate::error::{Exit, Result};
@@ -11,16 +12,9 @@ use crate::output::{self, table, time};
 
 pub(crate) async fn run(talk: &CommandSession, command: NodeCommand) -> Result<Exit> {
     match command {
-        NodeCommand::List => list(talk).await,
+        NodeCommand::List(every) => pages::show_all(talk, "/v1/nodes", every, |nodes| human(talk, nodes)).await,
         NodeCommand::Drain { name, undo } => drain(talk, &name, !undo).await,
     }
-}
-
-async fn list(talk: &CommandSession) -> Result<Exit> {
-    let answer = talk.get("/v1/nodes").await?;
-    let nodes = answer["items"].as_array().cloned().unwrap_or_default();
-    talk.list(&nodes, || human(talk, &nodes))?;
-    Ok(Exit::Done)
 }
 
 fn human(talk: &CommandSession, nodes: &[Value]) -> String {

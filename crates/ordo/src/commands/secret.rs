@@ -15,7 +15,7 @@ use crate::secret_input;
 pub(crate) async fn run(talk: &CommandSession, command: SecretSubcommand) -> Result<Exit> {
     match command {
         SecretSubcommand::Set(args) => set(talk, &args).await,
-        SecretSubcommand::List => list(talk).await,
+        SecretSubcommand::List(every) => pages::show_all(talk, "/v1/secrets", every, |items| human(talk, items)).await,
         SecretSubcommand::Reseal => {
             let done = talk.post_empty("/v1/store/reseal").await?;
             talk.value(&done, || {
@@ -43,17 +43,12 @@ async fn set(talk: &CommandSession, args: &SetArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-async fn list(talk: &CommandSession) -> Result<Exit> {
-    let items = pages::items(talk, "/v1/secrets", &[], usize::MAX).await?.items;
-    talk.list(&items, || {
-        if items.is_empty() {
-            return "There are no secrets. Set one with: ordo secret set NAME\n".to_owned();
-        }
-        let when = |item: &Value, field: &str| {
-            time::of(&item[field]).map(|at| time::relative(at, talk.now())).unwrap_or_default()
-        };
-        let row = |item: &Value| vec![text(item, "name"), when(item, "created_at"), when(item, "updated_at")];
-        table::rows(&["NAME", "CREATED", "CHANGED"], items.iter().map(row).collect(), talk.paint)
-    })?;
-    Ok(Exit::Done)
+fn human(talk: &CommandSession, items: &[Value]) -> String {
+    if items.is_empty() {
+        return "There are no secrets. Set one with: ordo secret set NAME\n".to_owned();
+    }
+    let when =
+        |item: &Value, field: &str| time::of(&item[field]).map(|at| time::relative(at, talk.now())).unwrap_or_default();
+    let row = |item: &Value| vec![text(item, "name"), when(item, "created_at"), when(item, "updated_at")];
+    table::rows(&["NAME", "CREATED", "CHANGED"], items.iter().map(row).collect(), talk.paint)
 }

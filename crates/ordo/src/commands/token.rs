@@ -17,7 +17,7 @@ use crate::output::{self, table, time};
 pub(crate) async fn run(talk: &CommandSession, command: TokenCommand) -> Result<Exit> {
     match command {
         TokenCommand::Add(args) => add(talk, &args).await,
-        TokenCommand::List => list(talk).await,
+        TokenCommand::List(every) => pages::show_all(talk, "/v1/tokens", every, |items| human(talk, items)).await,
         TokenCommand::Revoke(args) => revoke(talk, &args.token).await,
     }
 }
@@ -49,28 +49,24 @@ async fn add(talk: &CommandSession, args: &TokenAddArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-async fn list(talk: &CommandSession) -> Result<Exit> {
-    let items = pages::items(talk, "/v1/tokens", &[], usize::MAX).await?.items;
-    talk.list(&items, || {
-        let when = |item: &Value, field: &str, otherwise: &str| {
-            time::of(&item[field]).map_or_else(|| otherwise.to_owned(), |at| time::relative(at, talk.now()))
-        };
-        let row = |item: &Value| {
-            vec![
-                text(item, "name"),
-                text(item, "role"),
-                item["serves"].as_str().unwrap_or("-").to_owned(),
-                state(talk, &text(item, "state")),
-                text(item, "prefix"),
-                when(item, "created_at", ""),
-                when(item, "expires_at", "never"),
-                when(item, "last_used_at", "never"),
-            ]
-        };
-        let names = ["NAME", "ROLE", "SERVES", "STATE", "BEGINS", "CREATED", "EXPIRES", "USED"];
-        table::rows(&names, items.iter().map(row).collect(), talk.paint)
-    })?;
-    Ok(Exit::Done)
+fn human(talk: &CommandSession, items: &[Value]) -> String {
+    let when = |item: &Value, field: &str, otherwise: &str| {
+        time::of(&item[field]).map_or_else(|| otherwise.to_owned(), |at| time::relative(at, talk.now()))
+    };
+    let row = |item: &Value| {
+        vec![
+            text(item, "name"),
+            text(item, "role"),
+            item["serves"].as_str().unwrap_or("-").to_owned(),
+            state(talk, &text(item, "state")),
+            text(item, "prefix"),
+            when(item, "created_at", ""),
+            when(item, "expires_at", "never"),
+            when(item, "last_used_at", "never"),
+        ]
+    };
+    let names = ["NAME", "ROLE", "SERVES", "STATE", "BEGINS", "CREATED", "EXPIRES", "USED"];
+    table::rows(&names, items.iter().map(row).collect(), talk.paint)
 }
 
 fn state(talk: &CommandSession, name: &str) -> String {

@@ -14,6 +14,9 @@ const GAP: usize = 2;
 /// No column is shortened below this.
 const NARROWEST: usize = 8;
 
+/// The columns that are never shortened.
+const WHOLE: [&str; 2] = ["ID", "AT"];
+
 /// Rows under their names.
 pub(crate) fn rows(names: &[&str], rows: Vec<Vec<String>>, paint: Paint) -> String {
     let rows = match width() {
@@ -48,9 +51,11 @@ fn fitted(names: &[&str], mut rows: Vec<Vec<String>>, width: usize) -> Vec<Vec<S
     let mut widths: Vec<usize> =
         names.iter().enumerate().map(|(column, name)| widest(column).max(name.chars().count())).collect();
     let before = widths.clone();
-    // A coloured cell is a state: short already, and never cut.
+    // A coloured cell is a state: short already, and never cut. An id that is cut names nothing, a time
+    // without its end is another.
     let is_coloured = |column: usize| rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.contains('\x1b')));
-    let can_give: Vec<bool> = (0..names.len()).map(|column| !is_coloured(column)).collect();
+    let can_give: Vec<bool> =
+        (0..names.len()).map(|column| !is_coloured(column) && !WHOLE.contains(&names[column])).collect();
     loop {
         let total = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
         let givers = widths.iter().copied().enumerate().filter(|(column, _)| can_give[*column]);

@@ -49,12 +49,6 @@ fn tables_fit_and_what_they_show_is_accepted_again() {
     let id = add(&world, "a-label-that-is-quite-long-as-labels-of-imported-crontabs-are");
     add(&world, "short");
     world.ordo(&["job", "trigger", "short", "--wait"]).done();
-    for list in [["job", "list"], ["run", "list"]] {
-        let shown = on_a_terminal(&world, &list, "");
-        let plain = without_colours(&shown);
-        assert!(plain.lines().all(|line| line.trim_end().chars().count() <= 80), "{plain}");
-        assert!(plain.contains("short"), "{plain}");
-    }
     let beginning = &id[..18];
     assert_eq!(world.json(&["job", "show", beginning])["id"], id.as_str());
     let run = world.runs("short")[0]["id"].as_str().unwrap().to_owned();
@@ -63,6 +57,111 @@ fn tables_fit_and_what_they_show_is_accepted_again() {
     let table = world.command(&["job", "list"]).env("COLUMNS", "80").output().unwrap();
     let table = String::from_utf8(table.stdout).unwrap();
     assert!(table.lines().all(|line| line.chars().count() <= 80) && table.contains('…'), "{table}");
+}
+
+/// A server with something in every list.
+fn full(world: &World) {
+    add(world, "a-label-that-is-quite-long-as-labels-of-imported-crontabs-are");
+    world.ordo(&["job", "add", "short", "--on-hook", "a-hook-with-a-long-name", "--", "echo", "hi"]).done();
+    world.ordo(&["job", "trigger", "short", "--wait"]).done();
+    world.ordo(&["hook", "add", "a-hook-with-a-long-name", "--filter", "/repository/full_name=ordo/ordo"]).done();
+    for number in 0..3 {
+        let payload = format!(r#"{{"repository": {{"full_name": "ordo/ordo"}}, "number": {number}}}"#);
+        world.ordo(&["hook", "test", "a-hook-with-a-long-name", "--payload", &payload]).done();
+    }
+    world.ordo(&["monitor", "add", "a-monitor-with-a-long-name", "--cron", "0 2 * * MON-FRI", "--grace", "90m"]).done();
+    let title = "the checkout of the shop in Europe answers slowly or not at all since the upgrade";
+    world.ordo(&["incident", "start", title, "--severity", "sev1", "--as", "somebody.with.a.long.name"]).done();
+    world.ordo(&["silence", "add", "backup-of-the-warehouse-*", "--for", "2h", "--reason", title]).done();
+    let url = "https://receiver.example.com/webhooks/of/ordo/production/eu-central-1";
+    world.ordo(&["subscription", "add", url, "--event", "incident.*", "--event", "job.failed"]).done();
+    world.ordo(&["token", "add", "a-token-with-a-long-name", "--role", "hook-manager", "--expires", "90d"]).done();
+}
+
+#[test]
+fn every_list_fits_80_columns_and_its_ids_are_accepted_again() {
+    let world = World::new();
+    world.write("ordo.toml", "[senders.file]\npath = \"messages.log\"\n");
+    let _daemon = world.serve();
+    full(&world);
+    for list in [
+        &["job", "list"][..],
+        &["run", "list"],
+        &["job", "history", "short"],
+        &["executors"],
+        &["hook", "list"],
+        &["hook", "deliveries", "a-hook-with-a-long-name"],
+        &["incident", "list"],
+        &["notification", "list", "--state", "delivered"],
+        &["notification", "list", "--state", "waiting"],
+        &["silence", "list"],
+        &["channel", "list"],
+        &["channel", "escalations"],
+        &["monitor", "list"],
+        &["subscription", "list"],
+        &["secret", "list"],
+        &["token", "list"],
+        &["node", "list"],
+        &["audit"],
+    ] {
+        let plain = without_colours(&on_a_terminal(&world, list, ""));
+        assert!(!plain.contains("error"), "{list:?}: {plain}");
+        assert!(plain.lines().all(|line| line.trim_end().chars().count() <= 80), "{list:?}:\n{plain}");
+        let ids =
+            plain.lines().flat_map(str::split_whitespace).filter(|word| word.starts_with("01") && word.len() > 12);
+        assert!(ids.clone().all(|id| !id.ends_with('…')), "{list:?}:\n{plain}");
+    }
+    let shown = |list: &[&str], column: &str| {
+        let table = world.command(list).env("COLUMNS", "80").output().unwrap();
+        let table = String::from_utf8(table.stdout).unwrap();
+        let begin = table.lines().next().unwrap().find(column).unwrap();
+        let row: String = table.lines().nth(1).unwrap().chars().skip(begin).collect();
+        row.split_whitespace().next().unwrap().to_owned()
+    };
+    let delivery = shown(&["hook", "deliveries", "a-hook-with-a-long-name"], "ID");
+    assert!(delivery.len() < 36, "{delivery}");
+    // All its runs are done with: it is known, but its payload is not kept for longer.
+    eventually("the payload is gone", || {
+        let replayed = world.ordo(&["hook", "replay", "a-hook-with-a-long-name", &delivery]);
+        replayed.err.contains("no longer kept").then_some(())
+    });
+    world.ordo(&["hook", "replay", "a-hook-with-a-long-name", "0199ffff-ffff"]).refused(1, &["there is no delivery"]);
+    let subscription = shown(&["subscription", "list"], "ID");
+    world.ordo(&["subscription", "update", &subscription, "--disable"]).done();
+    world.ordo(&["subscription", "remove", &subscription]).done();
+    world.ordo(&["silence", "end", &shown(&["silence", "list"], "ID")]).done();
+    let notification = eventually("a notification is delivered", || {
+        let delivered = world.json(&["notification", "list", "--state", "delivered"]);
+        (!delivered.as_array().unwrap().is_empty())
+            .then(|| shown(&["notification", "list", "--state", "delivered"], "ID"))
+    });
+    world.ordo(&["notification", "replay", &notification]).done();
+    assert!(world.ordo(&["incident", "show", &shown(&["incident", "list"], "ID")]).done().out.contains("checkout"));
+}
+
+#[test]
+fn names_are_completed_from_what_the_daemon_has() {
+    let world = World::new();
+    world.write("ordo.toml", "[senders.file]\npath = \"messages.log\"\n");
+    let _daemon = world.serve();
+    full(&world);
+    let incident = world.json(&["incident", "list"])[0]["id"].as_str().unwrap().to_owned();
+    let executor = world.json(&["executors"])[0]["name"].as_str().unwrap().to_owned();
+    for (words, found) in [
+        (&["hook", "show", "a-h"][..], "a-hook-with-a-long-name"),
+        (&["hook", "deliveries", "a-h"], "a-hook-with-a-long-name"),
+        (&["monitor", "show", "a-m"], "a-monitor-with-a-long-name"),
+        (&["incident", "ack", &incident[..4]], &incident),
+        (&["executor", "drain", ""], &executor),
+        (&["token", "revoke", "a-t"], "a-token-with-a-long-name"),
+        (&["channel", "test", "f"], "file"),
+        (&["run", "logs", "sh"], "short"),
+    ] {
+        let line: Vec<&str> = ["--", "ordo"].into_iter().chain(words.iter().copied()).collect();
+        let completed = world.command(&line).env("COMPLETE", "fish").output().unwrap();
+        let completed = String::from_utf8_lossy(&completed.stdout).into_owned();
+        assert!(completed.contains(found), "{words:?}: {completed}");
+    }
 }
 
 #[test]

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Invalid;
 use crate::limits::{
-    ATTEMPTS_MAX, BACKOFF_DEFAULT, BACKOFF_MAX, CATCH_UP_MAX, CONCURRENT_DEFAULT, CONCURRENT_MAX,
-    RETENTION_AGE_DEFAULT, RETENTION_RUNS_DEFAULT, RETENTION_RUNS_MAX,
+    ATTEMPTS_MAX, BACKOFF_DEFAULT, BACKOFF_MAX, CATCH_UP_MAX, CATCH_UP_WINDOW_DEFAULT, CONCURRENT_DEFAULT,
+    CONCURRENT_MAX, RETENTION_AGE_DEFAULT, RETENTION_RUNS_DEFAULT, RETENTION_RUNS_MAX,
 };
 use crate::strict::TextOr;
 use crate::time::Millis;
@@ -43,7 +43,7 @@ fn cap_default() -> u32 {
 }
 
 fn window_default() -> Millis {
-    Millis::from_days(1)
+    CATCH_UP_WINDOW_DEFAULT
 }
 
 /// What becomes of a trigger that comes while an earlier run of the job is not over.

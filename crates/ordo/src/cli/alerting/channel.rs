@@ -2,14 +2,19 @@
 
 use clap::Subcommand;
 
+use crate::cli::RefreshArgs;
+use crate::cli::values::names_of;
+use crate::commands::about::completions::Listed;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ChannelSubcommand {
     /// List the channels that the configuration names: slack, email, file
     #[command(visible_alias = "ls")]
-    List,
+    List(RefreshArgs),
     /// Send a test message through a channel and say how it went
     Test {
         /// The channel's name: slack, email or file
+        #[arg(add = names_of(Listed::Channels))]
         channel: String,
     },
     /// List the chains of escalation that the configuration names

@@ -5,7 +5,8 @@ use ordo_model::Millis;
 use ordo_model::incident::{IncidentRole, IncidentStatus, Severity};
 
 use crate::cli::job::Pages;
-use crate::cli::values::{duration, named};
+use crate::cli::values::{duration, named, names_of};
+use crate::commands::about::completions::Listed;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IncidentSubcommand {
@@ -45,7 +46,8 @@ pub(crate) enum IncidentSubcommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct IncidentArg {
-    /// An incident's id, or the identifier it was started with
+    /// An incident's id (its beginning will do), or the identifier it was started with
+    #[arg(add = names_of(Listed::Incidents))]
     pub(crate) incident: String,
 }
 

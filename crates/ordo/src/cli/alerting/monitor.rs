@@ -5,7 +5,8 @@ use ordo_model::Millis;
 use ordo_model::incident::Severity;
 
 use crate::cli::job::Pages;
-use crate::cli::values::{duration, named};
+use crate::cli::values::{duration, named, names_of};
+use crate::commands::about::completions::Listed;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MonitorSubcommand {
@@ -17,11 +18,13 @@ pub(crate) enum MonitorSubcommand {
     /// Show one monitor and its last pings
     Show {
         /// The monitor's name
+        #[arg(add = names_of(Listed::Monitors))]
         name: String,
     },
     /// Remove a monitor and its pings
     Remove {
         /// The monitor's name
+        #[arg(add = names_of(Listed::Monitors))]
         name: String,
     },
 }
@@ -54,7 +57,7 @@ pub(crate) struct AddMonitorArgs {
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
     /// The monitor to ping
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = names_of(Listed::Monitors))]
     pub(crate) monitor: String,
     /// The command and its arguments; no shell interprets them
     #[arg(last = true, value_name = "COMMAND", required = true)]

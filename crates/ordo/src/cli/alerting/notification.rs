@@ -3,6 +3,8 @@
 use clap::{Args, Subcommand};
 
 use crate::cli::job::Pages;
+use crate::cli::values::names_of;
+use crate::commands::about::completions::Listed;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum NotificationSubcommand {
@@ -15,8 +17,8 @@ pub(crate) enum NotificationSubcommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct NotificationReplayArgs {
-    /// The notification's id
-    #[arg(required_unless_present = "all")]
+    /// The notification's id, or enough of its beginning
+    #[arg(required_unless_present = "all", add = names_of(Listed::Notifications))]
     pub(crate) notification: Option<String>,
     /// All that are dead-lettered now
     #[arg(long, conflicts_with = "notification")]

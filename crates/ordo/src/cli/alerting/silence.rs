@@ -4,8 +4,10 @@ use clap::{Args, Subcommand};
 use ordo_model::Millis;
 use ordo_model::subscription::EventPattern;
 
+use crate::cli::RefreshArgs;
 use crate::cli::alerting::incident::ActorArg;
-use crate::cli::values::{duration, named};
+use crate::cli::values::{duration, named, names_of};
+use crate::commands::about::completions::Listed;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SilenceSubcommand {
@@ -13,7 +15,7 @@ pub(crate) enum SilenceSubcommand {
     Add(SilenceAddArgs),
     /// List the silences in force
     #[command(visible_alias = "ls")]
-    List,
+    List(RefreshArgs),
     /// End a silence early
     End(SilenceArg),
 }
@@ -21,7 +23,7 @@ pub(crate) enum SilenceSubcommand {
 #[derive(Debug, Args)]
 pub(crate) struct SilenceArg {
     /// A silence's id, or enough of its beginning
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = names_of(Listed::Silences))]
     pub(crate) id: String,
 }
 

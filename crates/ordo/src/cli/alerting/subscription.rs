@@ -4,7 +4,8 @@ use clap::{Args, Subcommand};
 use ordo_model::subscription::EventPattern;
 
 use crate::cli::job::Pages;
-use crate::cli::values::named;
+use crate::cli::values::{named, names_of};
+use crate::commands::about::completions::Listed;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SubscriptionSubcommand {
@@ -24,8 +25,8 @@ pub(crate) enum SubscriptionSubcommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct SubscriptionArg {
-    /// A subscription's id
-    #[arg(value_name = "ID")]
+    /// A subscription's id, or enough of its beginning
+    #[arg(value_name = "ID", add = names_of(Listed::Subscriptions))]
     pub(crate) id: String,
 }
 

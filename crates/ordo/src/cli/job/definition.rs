@@ -4,9 +4,11 @@ use clap::Args;
 use ordo_model::Millis;
 use ordo_model::incident::Severity;
 use ordo_model::job::{
-    AfterMode, AfterOn, Block, ConcurrencyKey, KeySource, Misfire, OnConflict, RateLimit, Routing, UniqueKey,
+    AfterMode, AfterOn, Block, ConcurrencyKey, IncidentPolicy, KeySource, Misfire, OnConflict, RateLimit, Routing,
+    UniqueKey,
 };
 use ordo_model::schedule::{Exclusion, Repeated, Skipped};
+use ordo_model::strict;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -61,6 +63,9 @@ pub(crate) struct ActionArgs {
     /// The tool to use instead of a command: http, noop, or one named in the daemon's configuration
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     pub(crate) tool: Option<String>,
+    /// The shell script to run instead of a command
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["command", "tool", "input"])]
+    pub(crate) script: Option<String>,
     /// The tool's input: JSON, @file or @- for standard input
     #[arg(long, value_name = "JSON", value_parser = json, conflicts_with = "command")]
     pub(crate) input: Option<Value>,
@@ -124,6 +129,10 @@ pub(crate) struct PolicyArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     #[serde(skip)]
     pub(crate) backoff: Option<Millis>,
+    /// The longest delay before a retry [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[serde(skip)]
+    pub(crate) max_backoff: Option<Millis>,
     /// The job is idempotent: also retry attempts that a crash interrupted
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true, value_name = "BOOL")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -173,21 +182,34 @@ pub(crate) struct PolicyArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Incidents")]
 pub(crate) struct ReactionArgs {
-    /// When a run fails for good, open an incident of this severity: sev1 (worst) to sev5, or high, medium, low
-    #[arg(long, value_name = "SEVERITY")]
-    pub(crate) on_failure_incident: Option<Severity>,
+    /// When a run fails for good, open an incident of this severity: sev1 (worst) to sev5, high, medium or low; or all of it as JSON
+    #[arg(long, value_name = "SEVERITY", value_parser = incident)]
+    pub(crate) on_failure_incident: Option<IncidentPolicy>,
     /// How many failures in a row open the incident [default: 1]
     #[arg(long, value_name = "N", requires = "on_failure_incident")]
     pub(crate) on_failure_after: Option<u32>,
-    /// When an occurrence is missed, open an incident of this severity
-    #[arg(long, value_name = "SEVERITY")]
-    pub(crate) on_missed_incident: Option<Severity>,
+    /// When an occurrence is missed, open an incident of this severity; or all of it as JSON
+    #[arg(long, value_name = "SEVERITY", value_parser = incident)]
+    pub(crate) on_missed_incident: Option<IncidentPolicy>,
+    /// How many missed occurrences in a row open the incident [default: 1]
+    #[arg(long, value_name = "N", requires = "on_missed_incident")]
+    pub(crate) on_missed_after: Option<u32>,
     /// Resolve the incident with the next completed run; without this, the run only adds a note
     #[arg(long)]
     pub(crate) resolve_on_recovery: bool,
     /// The escalation chain of these incidents, by its name in the daemon's configuration
     #[arg(long, value_name = "NAME")]
     pub(crate) escalation: Option<String>,
+}
+
+/// A severity alone, or the policy as the API has it.
+fn incident(text: &str) -> Result<IncidentPolicy, String> {
+    if text.starts_with(['{', '@']) {
+        return typed(text);
+    }
+    let severity: Severity = named(text)?;
+    strict::from_value(serde_json::json!({ "severity": severity, "resolve_on_recovery": false }))
+        .map_err(|misread| misread.to_string())
 }
 
 fn key(text: &str) -> Result<KeySource, String> {

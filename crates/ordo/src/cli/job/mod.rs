@@ -3,11 +3,11 @@
 pub(crate) mod definition;
 
 use clap::{Args, Subcommand};
-use clap_complete::ArgValueCompleter;
 use serde_json::Value;
 
 use crate::cli::RefreshArgs;
-use crate::cli::values::{count, json};
+use crate::cli::values::{count, json, names_of};
+use crate::commands::about::completions::Listed;
 use definition::{ActionArgs, PolicyArgs, TriggerArgs};
 
 #[derive(Debug, Subcommand)]
@@ -41,15 +41,10 @@ pub(crate) enum JobSubcommand {
     Preview(PreviewArgs),
 }
 
-/// Labels of the daemon's jobs, for the completions of a shell.
-pub(crate) fn labels() -> ArgValueCompleter {
-    ArgValueCompleter::new(crate::commands::about::completions::labels)
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct JobArg {
     /// A job's label or id; the beginning of an id will do
-    #[arg(add = labels())]
+    #[arg(add = names_of(Listed::Jobs))]
     pub(crate) job: String,
 }
 
@@ -126,8 +121,6 @@ pub(crate) struct JobListArgs {
     pub(crate) search: Option<String>,
     #[command(flatten)]
     pub(crate) pages: Pages,
-    #[command(flatten)]
-    pub(crate) watch: RefreshArgs,
 }
 
 /// How much of a list.
@@ -139,6 +132,8 @@ pub(crate) struct Pages {
     /// Show all items
     #[arg(long, conflicts_with = "limit")]
     pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) watch: RefreshArgs,
 }
 
 impl Pages {
@@ -159,7 +154,7 @@ pub(crate) struct HistoryArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArgs {
     /// A job's label or id
-    #[arg(required_unless_present_any = ["state", "trigger", "search", "label_prefix"], add = labels())]
+    #[arg(required_unless_present_any = ["state", "trigger", "search", "label_prefix"], add = names_of(Listed::Jobs))]
     pub(crate) job: Option<String>,
     /// All jobs in this state: active, paused or held
     #[arg(long, value_name = "STATE", conflicts_with = "job")]

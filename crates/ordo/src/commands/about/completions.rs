@@ -1,4 +1,4 @@
-//! `ordo completions SHELL`, and what a shell asks for while somebody types: labels of the daemon's jobs.
+//! `ordo completions SHELL`, and what a shell asks for while somebody types: what the daemon has.
 //!
 //! Invariant: a shell never waits long and never sees an error: without a daemon there is nothing to complete.
 
@@ -34,8 +34,53 @@ pub(crate) fn run(shell: clap_complete::Shell) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Labels that begin with what was typed.
-pub(crate) fn labels(typed: &OsStr) -> Vec<CompletionCandidate> {
+/// What can be named in a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Listed {
+    Jobs,
+    Hooks,
+    Monitors,
+    Incidents,
+    Executors,
+    Nodes,
+    Channels,
+    Secrets,
+    Tokens,
+    Silences,
+    Subscriptions,
+    Notifications,
+}
+
+impl Listed {
+    /// Where they are listed, the field that names one, and the field that tells it from the others.
+    fn place(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Listed::Jobs => ("/v1/jobs", "label", "state"),
+            Listed::Hooks => ("/v1/hooks", "slug", "path"),
+            Listed::Monitors => ("/v1/monitors", "name", "status"),
+            Listed::Incidents => ("/v1/incidents", "id", "title"),
+            Listed::Executors => ("/v1/executors", "name", "state"),
+            Listed::Nodes => ("/v1/nodes", "name", "state"),
+            Listed::Channels => ("/v1/channels", "name", "section"),
+            Listed::Secrets => ("/v1/secrets", "name", "updated_at"),
+            Listed::Tokens => ("/v1/tokens", "name", "role"),
+            Listed::Silences => ("/v1/silences", "id", "matching"),
+            Listed::Subscriptions => ("/v1/subscriptions", "id", "url"),
+            Listed::Notifications => ("/v1/notifications", "id", "event"),
+        }
+    }
+
+    /// Only those that begin so, where the server can look for them; never more than fit on a screen or two.
+    fn path(self, typed: &str) -> String {
+        let (path, _, _) = self.place();
+        let begin = (self == Listed::Jobs).then(|| typed.to_owned());
+        let limit = (!matches!(self, Listed::Executors | Listed::Nodes | Listed::Silences)).then(|| SHOWN.to_string());
+        format!("{path}{}", query(&[("label_prefix", begin), ("limit", limit)]))
+    }
+}
+
+/// The names that begin with what was typed.
+pub(crate) fn names(listed: Listed, typed: &OsStr) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
     let common = Common {
         output: Format::Json,
@@ -43,15 +88,13 @@ pub(crate) fn labels(typed: &OsStr) -> Vec<CompletionCandidate> {
         ca_file: crate::environment::var("ORDO_CA_FILE").map(Into::into),
         config: None,
     };
-    let asked = async {
-        let talk = CommandSession::new(&common)?;
-        let filters = [("label_prefix", Some(typed.to_owned())), ("limit", Some(SHOWN.to_string()))];
-        talk.get(&format!("/v1/jobs{}", query(&filters))).await
-    };
+    let asked = async { CommandSession::new(&common)?.get(&listed.path(typed)).await };
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return Vec::new() };
-    let answered = runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
+    let answered: std::result::Result<Result<Value>, _> =
+        runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
     let Ok(Ok(page)) = answered else { return Vec::new() };
-    let jobs = page["items"].as_array().cloned().unwrap_or_default();
-    let candidate = |job: &Value| CompletionCandidate::new(text(job, "label")).help(Some(text(job, "state").into()));
-    jobs.iter().map(candidate).collect()
+    let (_, name, about) = listed.place();
+    let items = page["items"].as_array().cloned().unwrap_or_default();
+    let begins = items.iter().filter(|item| text(item, name).starts_with(typed));
+    begins.map(|item| CompletionCandidate::new(text(item, name)).help(Some(text(item, about).into()))).collect()
 }

@@ -13,24 +13,21 @@ use crate::output::{table, time};
 
 pub(crate) async fn run(talk: &CommandSession, command: ChannelSubcommand) -> Result<Exit> {
     match command {
-        ChannelSubcommand::List => list(talk).await,
+        ChannelSubcommand::List(every) => {
+            pages::show_all(talk, "/v1/channels", every, |channels| human(talk, channels)).await
+        }
         ChannelSubcommand::Test { channel } => test(talk, &channel).await,
         ChannelSubcommand::Escalations => escalations(talk).await,
     }
 }
 
-async fn list(talk: &CommandSession) -> Result<Exit> {
-    let channels = pages::items(talk, "/v1/channels", &[], usize::MAX).await?.items;
-    talk.list(&channels, || match channels.is_empty() {
-        true => {
-            "No channel is configured: see docs/notifications.md for [slack], [smtp] and [senders.file].\n".to_owned()
-        }
-        false => {
-            let row = |channel: &Value| vec![text(channel, "name"), format!("[{}]", text(channel, "section"))];
-            table::rows(&["CHANNEL", "CONFIGURED IN"], channels.iter().map(row).collect(), talk.paint)
-        }
-    })?;
-    Ok(Exit::Done)
+fn human(talk: &CommandSession, channels: &[Value]) -> String {
+    if channels.is_empty() {
+        return "No channel is configured: see docs/notifications.md for [slack], [smtp] and [senders.file].\n"
+            .to_owned();
+    }
+    let row = |channel: &Value| vec![text(channel, "name"), format!("[{}]", text(channel, "section"))];
+    table::rows(&["CHANNEL", "CONFIGURED IN"], channels.iter().map(row).collect(), talk.paint)
 }
 
 /// Fails when the message did not arrive, so that a script notices.

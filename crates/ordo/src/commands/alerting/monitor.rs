@@ -5,17 +5,18 @@ use ordo_model::monitor::MonitorSettings;
 use serde_json::Value;
 
 use crate::cli::alerting::monitor::{AddMonitorArgs, MonitorSubcommand};
-use crate::cli::job::Pages;
 use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
-use crate::output::{self, table, time};
+use crate::output::{table, time};
 
 pub(crate) async fn run(talk: &CommandSession, command: MonitorSubcommand) -> Result<Exit> {
     match command {
         MonitorSubcommand::Add(args) => add(talk, args).await,
-        MonitorSubcommand::List(pages) => list(talk, &pages).await,
+        MonitorSubcommand::List(args) => {
+            pages::show(talk, "/v1/monitors", &[], &args, |monitors| human(talk, monitors)).await
+        }
         MonitorSubcommand::Show { name } => show(talk, &name).await,
         MonitorSubcommand::Remove { name } => remove(talk, &name).await,
     }
@@ -51,15 +52,6 @@ fn address(talk: &CommandSession) -> &str {
         ordo_client::Target::Http { url } => url,
         ordo_client::Target::Socket(_) => "http://SERVER:PORT",
     }
-}
-
-async fn list(talk: &CommandSession, pages: &Pages) -> Result<Exit> {
-    let listed = pages::items(talk, "/v1/monitors", &[], pages.wanted()).await?;
-    talk.list(&listed.items, || human(talk, &listed.items))?;
-    if listed.more {
-        output::note(&format!("… and more: --all, or --limit {}", pages.limit.saturating_mul(4)));
-    }
-    Ok(Exit::Done)
 }
 
 fn human(talk: &CommandSession, monitors: &[Value]) -> String {

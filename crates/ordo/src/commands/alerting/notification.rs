@@ -3,11 +3,15 @@
 use serde_json::Value;
 
 use crate::cli::alerting::notification::{NotificationListArgs, NotificationReplayArgs, NotificationSubcommand};
-use crate::commands::find::text;
+use crate::commands::find::{self, text};
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
-use crate::error::{Exit, Result};
-use crate::output::{self, table, time};
+use crate::error::{Error, Exit, Result};
+use crate::output::{short_id, table, time};
+
+const PATH: &str = "/v1/notifications";
+/// The states of those that can be sent once more.
+const REPLAYABLE: [&str; 2] = ["delivered", "dead_lettered"];
 
 pub(crate) async fn run(talk: &CommandSession, command: NotificationSubcommand) -> Result<Exit> {
     match command {
@@ -21,18 +25,14 @@ pub(crate) async fn run(talk: &CommandSession, command: NotificationSubcommand) 
 
 async fn list(talk: &CommandSession, args: &NotificationListArgs) -> Result<Exit> {
     let filters = [("state", Some(args.state.clone()))];
-    let listed = pages::items(talk, "/v1/notifications", &filters, args.pages.wanted()).await?;
-    talk.list(&listed.items, || human(talk, &args.state, &listed.items))?;
-    if listed.more {
-        output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
-    }
-    Ok(Exit::Done)
+    pages::show(talk, PATH, &filters, &args.pages, |notifications| human(talk, &args.state, notifications)).await
 }
 
 fn human(talk: &CommandSession, state: &str, notifications: &[Value]) -> String {
     if notifications.is_empty() {
         return format!("No notifications are {state}.\n");
     }
+    let id = short_id::shortened(notifications);
     let row = |notification: &Value| {
         let written = time::of(&notification["written_at"]).map(|at| time::relative(at, talk.now()));
         vec![
@@ -40,7 +40,7 @@ fn human(talk: &CommandSession, state: &str, notifications: &[Value]) -> String 
             text(notification, "event"),
             written.unwrap_or_default(),
             text(notification, "attempts"),
-            text(notification, "id"),
+            id(notification),
             table::short(&text(notification, "last_error"), 60),
         ]
     };
@@ -51,22 +51,30 @@ fn human(talk: &CommandSession, state: &str, notifications: &[Value]) -> String 
 /// Those that are dead-lettered now: one that fails again meanwhile is not tried a third time.
 async fn replay_all(talk: &CommandSession) -> Result<Exit> {
     let filters = [("state", Some("dead_lettered".to_owned()))];
-    let listed = pages::items(talk, "/v1/notifications", &filters, usize::MAX).await?.items;
+    let listed = pages::items(talk, PATH, &filters, usize::MAX).await?.items;
     let mut replayed = Vec::with_capacity(listed.len());
     for notification in &listed {
-        let path = format!("/v1/notifications/{}/replay", text(notification, "id"));
+        let path = format!("{PATH}/{}/replay", text(notification, "id"));
         replayed.push(talk.post_empty(&path).await?);
     }
     talk.list(&replayed, || match replayed.len() {
-        0 => "No notifications are dead_lettered.\n".to_owned(),
+        0 => "No notifications are dead-lettered.\n".to_owned(),
         1 => "1 notification is sent once more\n".to_owned(),
         count => format!("{count} notifications are sent once more\n"),
     })?;
     Ok(Exit::Done)
 }
 
-async fn replay(talk: &CommandSession, id: &str) -> Result<Exit> {
-    let notification = talk.post_empty(&format!("/v1/notifications/{id}/replay")).await?;
+async fn replay(talk: &CommandSession, name: &str) -> Result<Exit> {
+    let mut id = Err(Error::failed("no state was looked at"));
+    for state in REPLAYABLE {
+        id = find::one_of_many(talk, PATH, &[("state", Some(state.to_owned()))], "notification", name).await;
+        if id.is_ok() {
+            break;
+        }
+    }
+    let id = id?;
+    let notification = talk.post_empty(&format!("{PATH}/{id}/replay")).await?;
     talk.value(&notification, || {
         format!("notification {id} is sent once more through {}", text(&notification, "sender"))
     })?;

@@ -6,8 +6,9 @@ use serde_json::Value;
 use super::incident::change::named;
 use crate::cli::alerting::silence::{SilenceAddArgs, SilenceSubcommand};
 use crate::commands::find::{self, text};
+use crate::commands::pages;
 use crate::commands::talk::CommandSession;
-use crate::error::{Error, Exit, Result};
+use crate::error::{Exit, Result};
 use crate::output::{short_id, table, time};
 use crate::zone;
 
@@ -17,7 +18,7 @@ const REASON_SHOWN: usize = 40;
 pub(crate) async fn run(talk: &CommandSession, command: SilenceSubcommand) -> Result<Exit> {
     match command {
         SilenceSubcommand::Add(args) => add(talk, args).await,
-        SilenceSubcommand::List => list(talk).await,
+        SilenceSubcommand::List(every) => pages::show_all(talk, PATH, every, |silences| human(talk, silences)).await,
         SilenceSubcommand::End(args) => end(talk, &args.id).await,
     }
 }
@@ -31,13 +32,6 @@ async fn add(talk: &CommandSession, args: SilenceAddArgs) -> Result<Exit> {
         let until = time::of(&made["until"]).map(|at| time::both(at, talk.now(), &talk.zone)).unwrap_or_default();
         format!("nobody is notified of {} until {until}: {}", text(&made, "matching"), text(&made, "id"))
     })?;
-    Ok(Exit::Done)
-}
-
-async fn list(talk: &CommandSession) -> Result<Exit> {
-    let found = talk.get(PATH).await?;
-    let items = found["items"].as_array().cloned().unwrap_or_default();
-    talk.list(&items, || human(talk, &items))?;
     Ok(Exit::Done)
 }
 
@@ -61,11 +55,7 @@ fn human(talk: &CommandSession, silences: &[Value]) -> String {
 }
 
 async fn end(talk: &CommandSession, name: &str) -> Result<Exit> {
-    let missing = || Error::failed(format!("no silence is called {name:?}")).hint("see: ordo silence list");
-    let id = match name.parse::<uuid::Uuid>() {
-        Ok(_) => name.to_owned(),
-        Err(_) => find::beginning(talk, PATH, "silence", name).await?.ok_or_else(missing)?,
-    };
+    let id = find::one(talk, PATH, "silence", name).await?;
     let ended = talk.client.delete::<Value>(&format!("{PATH}/{id}")).await?;
     talk.value(&ended, || format!("ended: notifications of {} go out again", text(&ended, "matching")))?;
     Ok(Exit::Done)

@@ -3,14 +3,12 @@
 use ordo_api::alerting::subscriptions::{NewSubscription, SubscriptionPatch};
 use serde_json::Value;
 
-use crate::cli::alerting::subscription::{
-    SubscriptionAddArgs, SubscriptionListArgs, SubscriptionSubcommand, SubscriptionUpdateArgs,
-};
-use crate::commands::find::text;
+use crate::cli::alerting::subscription::{SubscriptionAddArgs, SubscriptionSubcommand, SubscriptionUpdateArgs};
+use crate::commands::find::{self, text};
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
-use crate::output::{self, table};
+use crate::output::{short_id, table};
 
 const PATH: &str = "/v1/subscriptions";
 const URL_SHOWN: usize = 60;
@@ -18,7 +16,9 @@ const URL_SHOWN: usize = 60;
 pub(crate) async fn run(talk: &CommandSession, command: SubscriptionSubcommand) -> Result<Exit> {
     match command {
         SubscriptionSubcommand::Add(args) => add(talk, args).await,
-        SubscriptionSubcommand::List(args) => list(talk, &args).await,
+        SubscriptionSubcommand::List(args) => {
+            pages::show(talk, PATH, &[], &args.pages, |subscriptions| human(talk, subscriptions)).await
+        }
         SubscriptionSubcommand::Update(args) => update(talk, args).await,
         SubscriptionSubcommand::Remove(args) => remove(talk, &args.id).await,
         SubscriptionSubcommand::Test(args) => test(talk, &args.id).await,
@@ -42,20 +42,12 @@ fn secret_of(answer: &Value) -> String {
     }
 }
 
-async fn list(talk: &CommandSession, args: &SubscriptionListArgs) -> Result<Exit> {
-    let listed = pages::items(talk, PATH, &[], args.pages.wanted()).await?;
-    talk.list(&listed.items, || human(talk, &listed.items))?;
-    if listed.more {
-        output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
-    }
-    Ok(Exit::Done)
-}
-
 fn human(talk: &CommandSession, subscriptions: &[Value]) -> String {
     if subscriptions.is_empty() {
         return "No subscriptions. Add one: ordo subscription add https://example.com/hook --event 'incident.*'\n"
             .to_owned();
     }
+    let id = short_id::shortened(subscriptions);
     let row = |one: &Value| {
         let events: Vec<&str> = one["events"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         vec![
@@ -63,7 +55,7 @@ fn human(talk: &CommandSession, subscriptions: &[Value]) -> String {
             talk.paint.state(&text(one, "state")),
             events.join(", "),
             one["label"].as_str().unwrap_or("-").to_owned(),
-            text(one, "id"),
+            id(one),
             table::short(one["reason"].as_str().unwrap_or_default(), URL_SHOWN),
         ]
     };
@@ -77,6 +69,7 @@ async fn update(talk: &CommandSession, args: SubscriptionUpdateArgs) -> Result<E
         return Err(Error::misused("what should change?")
             .hint(format!("name it, as in: ordo subscription update {id} --new-secret")));
     }
+    let id = find::one(talk, PATH, "subscription", &id).await?;
     let answer = talk.client.patch::<Value, _>(&one(&id), &patch, None).await?;
     talk.value(&answer, || format!("updated subscription {id}\n{}", secret_of(&answer)).trim_end().to_owned())?;
     Ok(Exit::Done)
@@ -96,14 +89,16 @@ fn patch(args: SubscriptionUpdateArgs) -> (String, SubscriptionPatch) {
     (subscription.id, patch)
 }
 
-async fn remove(talk: &CommandSession, id: &str) -> Result<Exit> {
-    let answer = talk.client.delete::<Value>(&one(id)).await?;
+async fn remove(talk: &CommandSession, name: &str) -> Result<Exit> {
+    let id = find::one(talk, PATH, "subscription", name).await?;
+    let answer = talk.client.delete::<Value>(&one(&id)).await?;
     talk.value(&answer, || format!("removed subscription {id}"))?;
     Ok(Exit::Done)
 }
 
-async fn test(talk: &CommandSession, id: &str) -> Result<Exit> {
-    let answer = talk.post_empty(&format!("{}/test", one(id))).await?;
+async fn test(talk: &CommandSession, name: &str) -> Result<Exit> {
+    let id = find::one(talk, PATH, "subscription", name).await?;
+    let answer = talk.post_empty(&format!("{}/test", one(&id))).await?;
     let delivered = answer["delivered"] == true;
     talk.value(&answer, || match delivered {
         true => format!("delivered: the receiver answered {}", text(&answer, "status")),

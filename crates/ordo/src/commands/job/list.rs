@@ -5,11 +5,10 @@ use serde_json::Value;
 use super::words;
 use crate::cli::job::JobListArgs;
 use crate::commands::find::text;
-use crate::commands::live::watch;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
-use crate::output::{self, short_id, table, time};
+use crate::output::{short_id, table, time};
 
 const TRIGGER_SHOWN: usize = 48;
 
@@ -20,18 +19,7 @@ pub(crate) async fn run(talk: &CommandSession, args: &JobListArgs) -> Result<Exi
         ("trigger", args.trigger.clone()),
         ("search", args.search.clone()),
     ];
-    watch::repeated(talk, args.watch, async || {
-        let listed = pages::items(talk, "/v1/jobs", &filters, args.pages.wanted()).await?;
-        talk.list(&listed.items, || human(talk, &listed.items))?;
-        if listed.more {
-            output::note(&format!(
-                "… and more: ordo job list --all, or --limit {}",
-                args.pages.limit.saturating_mul(4)
-            ));
-        }
-        Ok(())
-    })
-    .await
+    pages::show(talk, "/v1/jobs", &filters, &args.pages, |jobs| human(talk, jobs)).await
 }
 
 fn human(talk: &CommandSession, jobs: &[Value]) -> String {

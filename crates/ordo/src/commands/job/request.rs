@@ -22,11 +22,18 @@ pub(crate) async fn fields(talk: &CommandSession, policies: &PolicyArgs, action:
     fields.put("block", policies.concurrent.map(|max| Block::Concurrent { max }));
     fields.put(
         "retry",
-        nested([("max_attempts", attempts(policies).map(|n| wire(&n))), ("backoff", given(policies.backoff))]),
+        nested([
+            ("max_attempts", attempts(policies).map(|n| wire(&n))),
+            ("backoff", given(policies.backoff)),
+            ("max_backoff", given(policies.max_backoff)),
+        ]),
     );
     fields.put("retention", nested([("runs", given(policies.retain_runs)), ("age", given(policies.retain_age))]));
-    fields.put("on_failure", on_failure(&policies.reactions));
-    fields.put("on_missed", on_missed(&policies.reactions));
+    let reactions = &policies.reactions;
+    let failure = reactions.on_failure_incident.as_ref();
+    fields.put("on_failure", reaction(reactions, failure, reactions.on_failure_after));
+    let missed = reactions.on_missed_incident.as_ref();
+    fields.put("on_missed", reaction(reactions, missed, reactions.on_missed_after));
     fields.put("after", after(talk, policies).await?);
     fields.put("tool_name", tool_name(action));
     fields.put("tool_input", tool_input(action));
@@ -59,10 +66,13 @@ fn attempts(args: &PolicyArgs) -> Option<u32> {
 }
 
 fn tool_name(args: &ActionArgs) -> Option<&str> {
-    if args.command.is_empty() { args.tool.as_deref() } else { Some("shell") }
+    if args.command.is_empty() && args.script.is_none() { args.tool.as_deref() } else { Some("shell") }
 }
 
 fn tool_input(args: &ActionArgs) -> Option<Value> {
+    if let Some(script) = &args.script {
+        return nested([("script", Some(wire(script)))]);
+    }
     let [program, arguments @ ..] = args.command.as_slice() else { return args.input.clone() };
     let env: Map<String, Value> = args.env.iter().map(|(name, value)| (name.clone(), wire(value))).collect();
     nested([
@@ -86,22 +96,14 @@ async fn after(talk: &CommandSession, args: &PolicyArgs) -> Result<Option<After>
     Ok(Some(After { jobs, mode: args.after_mode.unwrap_or_default(), on: args.after_on.unwrap_or_default() }))
 }
 
-fn on_failure(args: &ReactionArgs) -> Option<Reaction> {
+/// What was said of both kinds of incidents is laid over what was said of the one.
+fn reaction(args: &ReactionArgs, policy: Option<&IncidentPolicy>, after: Option<u32>) -> Option<Reaction> {
+    let policy = policy?;
     let incident = IncidentPolicy {
-        severity: args.on_failure_incident?,
-        after: args.on_failure_after.unwrap_or(1),
-        resolve_on_recovery: args.resolve_on_recovery,
-        escalation: args.escalation.clone(),
-    };
-    Some(Reaction { incident })
-}
-
-fn on_missed(args: &ReactionArgs) -> Option<Reaction> {
-    let incident = IncidentPolicy {
-        severity: args.on_missed_incident?,
-        after: 1,
-        resolve_on_recovery: args.resolve_on_recovery,
-        escalation: args.escalation.clone(),
+        severity: policy.severity,
+        after: after.unwrap_or(policy.after),
+        resolve_on_recovery: policy.resolve_on_recovery || args.resolve_on_recovery,
+        escalation: args.escalation.clone().or_else(|| policy.escalation.clone()),
     };
     Some(Reaction { incident })
 }

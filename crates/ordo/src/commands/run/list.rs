@@ -5,11 +5,10 @@ use serde_json::Value;
 use super::words;
 use crate::cli::run::RunListArgs;
 use crate::commands::find::{self, text};
-use crate::commands::live::watch;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
-use crate::output::{self, short_id, table, time};
+use crate::output::{short_id, table, time};
 use crate::zone;
 
 const REASON_SHOWN: usize = 50;
@@ -35,15 +34,7 @@ pub(crate) async fn run(talk: &CommandSession, args: &RunListArgs) -> Result<Exi
         ("shorter_than", args.shorter_than.clone()),
     ];
     let is_filtered = filters.iter().any(|(_, value)| value.is_some());
-    watch::repeated(talk, args.watch, async || {
-        let listed = pages::items(talk, "/v1/runs", &filters, args.pages.wanted()).await?;
-        talk.list(&listed.items, || human(talk, &listed.items, is_filtered))?;
-        if listed.more {
-            output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
-        }
-        Ok(())
-    })
-    .await
+    pages::show(talk, "/v1/runs", &filters, &args.pages, |runs| human(talk, runs, is_filtered)).await
 }
 
 fn human(talk: &CommandSession, runs: &[Value], is_filtered: bool) -> String {

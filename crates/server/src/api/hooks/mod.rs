@@ -5,6 +5,7 @@
 mod asked;
 pub(crate) mod deliveries;
 pub(crate) mod receive;
+pub(crate) mod test;
 
 use axum::Json;
 use axum::extract::{Extension, State};

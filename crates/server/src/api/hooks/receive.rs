@@ -144,6 +144,6 @@ fn challenge(scheme: Option<&Scheme>, body: &[u8]) -> Option<String> {
     body["challenge"].as_str().filter(|_| asks).map(str::to_owned)
 }
 
-fn refused(refusal: &DeliveryRefusal) -> Problem {
+pub(super) fn refused(refusal: &DeliveryRefusal) -> Problem {
     Problem::new(Code::Internal, refusal.to_string())
 }

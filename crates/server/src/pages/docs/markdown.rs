@@ -25,7 +25,7 @@ pub(super) fn render(text: &str, path: &str, book: &Book, link: &dyn Fn(&str) ->
     }
     let mut page = String::with_capacity(text.len() * 2);
     html::push_html(&mut page, events.into_iter());
-    page
+    reachable(&page)
 }
 
 /// A text that people wrote, as HTML: no markup of its own, no pictures, and links only to the web.
@@ -48,7 +48,15 @@ pub(crate) fn plain(text: &str) -> String {
         );
     let mut page = String::with_capacity(text.len() * 2);
     html::push_html(&mut page, events);
-    page
+    reachable(&page)
+}
+
+/// What scrolls by itself can be reached with the keyboard, and a column without a name has no head. Text is escaped:
+/// these are tags of the page's own.
+fn reachable(page: &str) -> String {
+    page.replace("<pre>", "<pre tabindex=\"0\">")
+        .replace("<table>", "<table tabindex=\"0\">")
+        .replace("<th></th>", "<td></td>")
 }
 
 fn is_markup(event: &Event<'_>) -> bool {

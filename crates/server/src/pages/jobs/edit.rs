@@ -108,9 +108,11 @@ impl FormPreview {
             hints: Vec::new(),
             calendar: ctx.link("/calendar"),
         };
-        match definition(ctx, fields).await {
-            Ok(definition) => {
+        match checked(ctx, fields).await {
+            Ok((typed, definition)) => {
                 preview.fill(ctx, &definition);
+                preview.cli = equivalents::cli(&typed);
+                preview.curl = equivalents::curl(&typed, &ctx.app.base_path);
                 // A form is shown all the same when nobody can look ahead.
                 preview.hints = hint::hints(ctx, &definition).await.unwrap_or_default();
             }
@@ -119,10 +121,7 @@ impl FormPreview {
                 preview.wrong = Some(problem.detail);
                 // The schedule can be read, or be wrong itself, though something else is missing.
                 match with_stand_ins(ctx, fields).await {
-                    Ok(definition) => {
-                        preview.fill(ctx, &definition);
-                        (preview.cli, preview.curl) = Default::default();
-                    }
+                    Ok((_, definition)) => preview.fill(ctx, &definition),
                     Err(problem) => {
                         preview.errors.extend(placed(fields, &problem));
                         preview.wrong = Some(problem.detail);
@@ -139,17 +138,15 @@ impl FormPreview {
         if let Some(schedule) = definition.trigger.schedule() {
             self.fires = preview_rows(ctx, schedule, uuid::Uuid::nil());
         }
-        self.cli = equivalents::cli(definition);
-        self.curl = equivalents::curl(definition, &ctx.app.base_path);
     }
 }
 
-/// The job that is meant, checked as it will be when it is made.
-async fn definition(ctx: &PageContext, fields: &JobForm) -> Result<Definition, Problem> {
+/// The job as it was typed, and as it would be made now.
+async fn checked(ctx: &PageContext, fields: &JobForm) -> Result<(Definition, Definition), Problem> {
     let fields = with_ids(ctx, fields).await?;
     let NewJob { definition, .. } = jobs::read(fields.to_json(ctx.preferences.zone_name())?)?;
     tool_check::check(&ctx.app.engine, &definition, &definition.tool_input).await?;
-    Ok(definition.prepared(ctx.now)?)
+    Ok((definition.clone(), definition.prepared(ctx.now)?))
 }
 
 /// The same with the ids of the jobs before it in its chain, which people name by their labels.
@@ -177,7 +174,7 @@ async fn id_of(ctx: &PageContext, label: &str) -> Result<String, Problem> {
 }
 
 /// The same with a label and an action that are surely right.
-async fn with_stand_ins(ctx: &PageContext, fields: &JobForm) -> Result<Definition, Problem> {
+async fn with_stand_ins(ctx: &PageContext, fields: &JobForm) -> Result<(Definition, Definition), Problem> {
     let fields = JobForm {
         label: "-".into(),
         action: "json".into(),
@@ -185,7 +182,7 @@ async fn with_stand_ins(ctx: &PageContext, fields: &JobForm) -> Result<Definitio
         tool_input: "{}".into(),
         ..fields.clone()
     };
-    definition(ctx, &fields).await
+    checked(ctx, &fields).await
 }
 
 /// What is wrong, each at its field of the form.
@@ -307,8 +304,8 @@ async fn changed(ctx: &PageContext, job: &Job, fields: &JobForm, revision: Optio
     let zone = ctx.preferences.zone_name();
     let before = JobForm::of(&job.definition, &ctx.times(), zone).to_json(zone)?;
     let mut patch = difference(&before, with_ids(ctx, fields).await?.to_json(zone)?);
-    if let Some(trigger) = patch.get_mut("trigger") {
-        keep_end(&job.definition, trigger);
+    if let (Some(before), Some(trigger)) = (before.get("trigger"), patch.get_mut("trigger")) {
+        keep_moments(&job.definition, before, trigger);
     }
     if patch.is_empty() {
         return Ok(());
@@ -326,14 +323,15 @@ fn difference(before: &Map<String, Value>, after: Map<String, Value>) -> Map<Str
     after.into_iter().filter(|(key, value)| before.get(key) != Some(value)).chain(gone).collect()
 }
 
-/// A trigger is replaced whole; what the form does not show goes along.
-fn keep_end(definition: &Definition, trigger: &mut Value) {
-    let old = serde_json::to_value(&definition.trigger).unwrap_or_default();
-    if trigger["type"] != "scheduled" {
-        return;
-    }
-    if let Some(end) = old.get("end") {
-        trigger["end"] = end.clone();
+/// A moment that nobody touched stays what it was: a clock on the wall does not tell the two hours of a repeated one apart.
+fn keep_moments(definition: &Definition, before: &Value, after: &mut Value) {
+    let stored = serde_json::to_value(&definition.trigger).unwrap_or_default();
+    for name in ["at", "start", "end"] {
+        if let (Some(shown), Some(typed), Some(exact)) = (before.get(name), after.get(name), stored.get(name))
+            && shown == typed
+        {
+            after[name] = exact.clone();
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! Invariant: what is shown makes the same job; what stands at its default is left out.
 
-use ordo_model::job::{AfterMode, AfterOn, Block, Definition, KeySource, OnConflict, Trigger};
+use ordo_model::job::{
+    AfterMode, AfterOn, Block, Definition, IncidentPolicy, KeySource, OnConflict, Reaction, Retry, Trigger,
+};
 use ordo_model::schedule::Rule;
 use serde_json::{Map, Value, json};
 
@@ -11,7 +13,11 @@ const OWN_FORM: [&str; 3] = ["label", "tool_name", "block"];
 
 pub(crate) fn cli(definition: &Definition) -> String {
     let mut words = vec!["ordo job add".to_owned(), quoted(&definition.label)];
-    let mut option = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
+    let mut option = |name: &str, value: &str| {
+        // A value that looks like an option must not be taken for one.
+        let between = if value.starts_with('-') { "=" } else { " " };
+        words.push(format!("--{name}{between}{}", quoted(value)));
+    };
     let short = short_form(definition);
     trigger_options(&definition.trigger, &mut option);
     for (key, value) in short.iter().filter(|(key, _)| !OWN_FORM.contains(&key.as_str())) {
@@ -28,15 +34,16 @@ pub(crate) fn cli(definition: &Definition) -> String {
         Block::Cover => option("block", "cover"),
         Block::Concurrent { max } => option("concurrent", &max.to_string()),
     }
-    if definition.retry.max_attempts > 1 {
-        option("retry", &(definition.retry.max_attempts - 1).to_string());
-        option("backoff", &definition.retry.backoff.to_string());
-    }
+    retry_options(definition.retry, &mut option);
     if short.contains_key("retention") {
         option("retain-runs", &definition.retention.runs.to_string());
         option("retain-age", &definition.retention.age.to_string());
     }
     limit_options(definition, &mut option);
+    reaction_options(definition, &mut option);
+    if agreed(definition).is_some_and(|policy| policy.resolve_on_recovery) {
+        words.push("--resolve-on-recovery".to_owned());
+    }
     if definition.idempotent {
         words.push("--idempotent".to_owned());
     }
@@ -50,6 +57,46 @@ fn one_word(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn retry_options(retry: Retry, option: &mut impl FnMut(&str, &str)) {
+    let Retry { max_attempts, backoff, max_backoff } = Retry::default();
+    if retry.max_attempts != max_attempts {
+        option("retry", &(retry.max_attempts.saturating_sub(1)).to_string());
+    }
+    for (name, value, default) in [("backoff", retry.backoff, backoff), ("max-backoff", retry.max_backoff, max_backoff)]
+    {
+        if value != default {
+            option(name, &value.to_string());
+        }
+    }
+}
+
+/// What the incidents of a job have in common, if they do not contradict each other: then options say it best.
+fn agreed(definition: &Definition) -> Option<&IncidentPolicy> {
+    let common = |policy: &IncidentPolicy| (policy.resolve_on_recovery, policy.escalation.clone());
+    match (definition.on_failure.as_ref(), definition.on_missed.as_ref()) {
+        (Some(one), Some(other)) if common(&one.incident) != common(&other.incident) => None,
+        (one, other) => one.or(other).map(|reaction| &reaction.incident),
+    }
+}
+
+fn reaction_options(definition: &Definition, option: &mut impl FnMut(&str, &str)) {
+    let agreed = agreed(definition);
+    for (name, reaction) in [("on-failure", &definition.on_failure), ("on-missed", &definition.on_missed)] {
+        let Some(Reaction { incident }) = reaction else { continue };
+        if agreed.is_none() {
+            option(&format!("{name}-incident"), &serde_json::to_string(incident).unwrap_or_default());
+            continue;
+        }
+        option(&format!("{name}-incident"), incident.severity.name());
+        if incident.after != 1 {
+            option(&format!("{name}-after"), &incident.after.to_string());
+        }
+    }
+    if let Some(escalation) = agreed.and_then(|policy| policy.escalation.as_deref()) {
+        option("escalation", escalation);
     }
 }
 
@@ -105,8 +152,10 @@ fn trigger_options(trigger: &Trigger, option: &mut impl FnMut(&str, &str)) {
     if let Some(jitter) = schedule.jitter {
         option("jitter", &jitter.to_string());
     }
-    if let Some(end) = schedule.end {
-        option("end", &end.to_string());
+    for (name, moment) in [("start", schedule.start), ("end", schedule.end)] {
+        if let Some(moment) = moment {
+            option(name, &moment.to_string());
+        }
     }
     for window in &schedule.exclude {
         option("exclude", &serde_json::to_string(window).unwrap_or_default());
@@ -123,6 +172,9 @@ fn action(definition: &Definition) -> String {
             .collect::<Vec<_>>()
             .join(" ");
     }
+    if let Some(script) = input.filter(|_| definition.tool_name == "shell").and_then(only_script) {
+        return format!("--script {}", quoted(script));
+    }
     let input = definition.tool_input.to_string();
     match definition.tool_input == json!({}) {
         true => format!("--tool {}", quoted(&definition.tool_name)),
@@ -130,13 +182,18 @@ fn action(definition: &Definition) -> String {
     }
 }
 
+/// One that does not look like an option.
+fn only_script(input: &Map<String, Value>) -> Option<&str> {
+    let script = input.get("script").and_then(Value::as_str).filter(|script| !script.starts_with('-'))?;
+    (input.len() == 1).then_some(script)
+}
+
 fn plain_command(input: &Map<String, Value>) -> Option<(&str, Vec<&str>)> {
-    if let (1, Some(script)) = (input.len(), input.get("script")) {
-        return Some(("sh", vec!["-c", script.as_str()?]));
-    }
     let args = match input.get("args") {
         None => Vec::new(),
-        Some(args) => args.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<&str>>>()?,
+        Some(args) => {
+            args.as_array().filter(|args| !args.is_empty())?.iter().map(Value::as_str).collect::<Option<Vec<&str>>>()?
+        }
     };
     let is_plain = input.keys().all(|key| key == "command" || key == "args");
     input.get("command").and_then(Value::as_str).filter(|_| is_plain).map(|command| (command, args))

@@ -3,7 +3,9 @@
 //! Invariant: nothing that was typed is lost: a form that is refused comes back as it was.
 
 use ordo_api::{Code, FieldError};
+use ordo_model::Timestamp;
 use ordo_model::job::{Block, Definition, Misfire, Routing, Trigger};
+use ordo_model::limits::{BACKOFF_DEFAULT, BACKOFF_MAX, CATCH_UP_MAX, CATCH_UP_WINDOW_DEFAULT};
 use ordo_model::schedule::Rule;
 use serde_json::{Map, Value, json};
 
@@ -36,6 +38,9 @@ pub(crate) struct JobForm {
     pub(crate) timezone: String,
     pub(crate) at: String,
     pub(crate) hook: String,
+    /// The first and the last moment of its schedule, on the viewer's clock.
+    pub(crate) start: String,
+    pub(crate) end: String,
     pub(crate) jitter: String,
     /// When it does not fire, one on each line.
     pub(crate) exclude: String,
@@ -43,10 +48,14 @@ pub(crate) struct JobForm {
     pub(crate) dst_skipped: String,
     pub(crate) dst_repeated: String,
     pub(crate) misfire: String,
+    /// How many missed times run, and how old they may be, if all of them run.
+    pub(crate) misfire_cap: String,
+    pub(crate) misfire_window: String,
     pub(crate) block: String,
     pub(crate) concurrent: String,
     pub(crate) attempts: String,
     pub(crate) backoff: String,
+    pub(crate) max_backoff: String,
     pub(crate) timeout: String,
     pub(crate) priority: String,
     pub(crate) group: String,
@@ -80,15 +89,20 @@ impl JobForm {
             timezone: zone.into(),
             at: String::new(),
             hook: String::new(),
+            start: String::new(),
+            end: String::new(),
             jitter: String::new(),
             exclude: String::new(),
             dst_skipped: "shift".into(),
             dst_repeated: "first".into(),
             misfire: "fire_once_now".into(),
+            misfire_cap: CATCH_UP_MAX.to_string(),
+            misfire_window: CATCH_UP_WINDOW_DEFAULT.to_string(),
             block: "serial".into(),
             concurrent: "4".into(),
             attempts: "1".into(),
-            backoff: "2s".into(),
+            backoff: BACKOFF_DEFAULT.to_string(),
+            max_backoff: BACKOFF_MAX.to_string(),
             timeout: "1h".into(),
             priority: "5".into(),
             group: Definition::DEFAULT_GROUP.into(),
@@ -123,15 +137,20 @@ impl JobForm {
             timezone: line("timezone"),
             at: line("at"),
             hook: line("hook"),
+            start: line("start"),
+            end: line("end"),
             jitter: line("jitter"),
             exclude: lines("exclude").trim().to_owned(),
             dst_skipped: line("dst_skipped"),
             dst_repeated: line("dst_repeated"),
             misfire: line("misfire"),
+            misfire_cap: line("misfire_cap"),
+            misfire_window: line("misfire_window"),
             block: line("block"),
             concurrent: line("concurrent"),
             attempts: line("attempts"),
             backoff: line("backoff"),
+            max_backoff: line("max_backoff"),
             timeout: line("timeout"),
             priority: line("priority"),
             group: line("group"),
@@ -153,6 +172,7 @@ impl JobForm {
             tool_input: serde_json::to_string_pretty(&definition.tool_input).unwrap_or_default(),
             attempts: definition.retry.max_attempts.to_string(),
             backoff: definition.retry.backoff.to_string(),
+            max_backoff: definition.retry.max_backoff.to_string(),
             timeout: definition.timeout.to_string(),
             priority: definition.priority.to_string(),
             group: definition.group.clone(),
@@ -163,12 +183,10 @@ impl JobForm {
             more: MoreFields::of(definition),
             ..JobForm::blank(zone)
         };
-        fields.misfire = match definition.misfire {
-            Misfire::FireOnceNow => "fire_once_now",
-            Misfire::DoNothing => "do_nothing",
-            Misfire::FireAll { .. } => "fire_all",
+        fields.misfire = definition.misfire.name().into();
+        if let Misfire::FireAll { cap, window } = definition.misfire {
+            (fields.misfire_cap, fields.misfire_window) = (cap.to_string(), window.to_string());
         }
-        .into();
         (fields.block, fields.concurrent) = match definition.block {
             Block::Serial => ("serial".into(), fields.concurrent),
             Block::Discard => ("discard".into(), fields.concurrent),
@@ -217,12 +235,13 @@ impl JobForm {
                 return;
             }
         };
+        let wall = |time: Timestamp| times.local(time).strftime("%Y-%m-%dT%H:%M:%S%.f").to_string();
+        (self.start, self.end) =
+            (schedule.start.map_or_else(String::new, wall), schedule.end.map_or_else(String::new, wall));
         self.jitter = schedule.jitter.map_or_else(String::new, |jitter| jitter.to_string());
         self.exclude = exclusions::written(&schedule.exclude);
         match &schedule.rule {
-            Rule::At { at } => {
-                (self.when, self.at) = ("at".into(), times.local(*at).strftime("%Y-%m-%dT%H:%M:%S").to_string());
-            }
+            Rule::At { at } => (self.when, self.at) = ("at".into(), wall(*at)),
             Rule::Every { every } => (self.when, self.every) = ("every".into(), every.to_string()),
             Rule::Cron { expr, timezone, dst } => {
                 (self.when, self.cron, self.timezone) = ("cron".into(), expr.clone(), timezone.clone());
@@ -246,9 +265,16 @@ impl JobForm {
         put("tool_name", json!(tool_name));
         put("tool_input", tool_input);
         put("trigger", self.trigger(zone)?);
-        put("misfire", if self.misfire == "fire_all" { json!({ "fire_all": {} }) } else { json!(self.misfire) });
+        put("misfire", self.misfire()?);
         put("block", self.block()?);
-        put("retry", json!({ "max_attempts": number(&self.attempts, "attempts")?, "backoff": self.backoff }));
+        put(
+            "retry",
+            json!({
+                "max_attempts": number(&self.attempts, "attempts")?,
+                "backoff": self.backoff,
+                "max_backoff": self.max_backoff,
+            }),
+        );
         put("timeout", json!(self.timeout));
         put("priority", json!(number(&self.priority, "priority")?));
         put("group", json!(self.group));
@@ -291,16 +317,20 @@ impl JobForm {
     }
 
     fn trigger(&self, zone: &str) -> Result<Value, Problem> {
+        let moment =
+            |text: &str, field: &str| wall_time(text, zone).ok_or_else(|| wrong(field, "must be a date and a time"));
         let mut trigger = match self.when.as_str() {
             "every" => json!({ "type": "scheduled", "every": self.every }),
             "cron" => self.cron(),
-            "at" => {
-                let at = wall_time(&self.at, zone).ok_or_else(|| wrong("at", "must be a date and a time"))?;
-                json!({ "type": "scheduled", "at": at })
-            }
+            "at" => json!({ "type": "scheduled", "at": moment(&self.at, "at")? }),
             "webhook" => return Ok(json!({ "type": "webhook", "hook": self.hook })),
             _ => return Ok(json!({ "type": "manual" })),
         };
+        for (name, text) in [("start", &self.start), ("end", &self.end)] {
+            if !text.is_empty() {
+                trigger[name] = json!(moment(text, name)?);
+            }
+        }
         if !self.jitter.is_empty() {
             trigger["jitter"] = json!(self.jitter);
         }
@@ -325,6 +355,14 @@ impl JobForm {
             trigger["dst"] = Value::Object(dst);
         }
         trigger
+    }
+
+    fn misfire(&self) -> Result<Value, Problem> {
+        if self.misfire != "fire_all" {
+            return Ok(json!(self.misfire));
+        }
+        let cap = number(&self.misfire_cap, "misfire_cap")?;
+        Ok(json!({ "fire_all": { "cap": cap, "window": self.misfire_window } }))
     }
 
     fn block(&self) -> Result<Value, Problem> {
@@ -362,10 +400,18 @@ impl JobForm {
             other if other.starts_with("trigger.exclude") => "exclude",
             other if other.starts_with("trigger.dst") => "dst_skipped",
             "trigger.hook" => "hook",
+            "trigger.start" | "start" => "start",
+            "trigger.end" | "end" => "end",
             "misfire" => "misfire",
+            "misfire_cap" => "misfire_cap",
+            other if other.starts_with("misfire.") => match other.ends_with("window") {
+                true => "misfire_window",
+                false => "misfire_cap",
+            },
             "block" | "concurrent" => "concurrent",
             "retry.max_attempts" | "attempts" => "attempts",
             "retry.backoff" => "backoff",
+            "retry.max_backoff" => "max_backoff",
             "timeout" => "timeout",
             "priority" => "priority",
             "group" => "group",
@@ -405,7 +451,6 @@ fn headers_text(headers: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ordo_model::Timestamp;
 
     fn definition(text: &str) -> Definition {
         serde_json::from_str(text).unwrap()
@@ -424,8 +469,10 @@ mod tests {
             r#"{"label":"e","tool_name":"noop","trigger":{"type":"scheduled","cron":"30 2 * * *","timezone":"Europe/Berlin",
                 "dst":{"skipped":"skip","repeated":"both"},
                 "exclude":[{"days":["sat","sun"]},{"from":"22:00","to":"06:00"},{"dates":["2026-12-24"]}]}}"#,
+            r#"{"label":"f","tool_name":"noop","misfire":{"fire_all":{"cap":7,"window":"6h"}},
+                "trigger":{"type":"scheduled","every":"10m","start":"2030-01-01T12:00:00.250Z","end":"2031-01-01T00:00:00Z"}}"#,
             r#"{"label":"d","tool_name":"noop","trigger":{"type":"scheduled","at":"2030-01-01T12:00:00.000Z"},
-                "retry":{"max_attempts":3,"backoff":"5s"},"misfire":"do_nothing","idempotent":true}"#,
+                "retry":{"max_attempts":3,"backoff":"5s","max_backoff":"1m"},"misfire":"do_nothing","idempotent":true}"#,
         ] {
             let before = definition(text);
             let job = JobForm::of(&before, &times, "UTC").to_json("UTC").unwrap();
@@ -440,6 +487,8 @@ mod tests {
         (fields.when, fields.action) = ("at".into(), "http".into());
         assert_eq!((fields.field_of("trigger.at"), fields.field_of("tool_input.url")), ("at", "http_url"));
         assert_eq!(fields.field_of("description_url"), "description_url");
+        assert_eq!((fields.field_of("trigger.end"), fields.field_of("retry.max_backoff")), ("end", "max_backoff"));
+        assert_eq!(fields.field_of("misfire.fire_all.window"), "misfire_window");
         assert_eq!(fields.field_of("nobody"), "");
     }
 }

@@ -3,7 +3,6 @@
 use axum::extract::{Extension, Form, Path};
 use axum::http::HeaderMap;
 use axum::response::Response;
-use ordo_engine::deliveries::Arrival;
 use ordo_engine::object_queries::IndexRange as Part;
 use ordo_engine::{CommitExtras, Versioned, deliveries_prefix};
 use ordo_model::JobId;
@@ -211,26 +210,11 @@ fn test_form(ctx: &PageContext, own: &str) -> Html {
 /// `POST /hook/{slug}/test`
 pub(crate) async fn test(ctx: PageContext, Named(Slug(slug)): Named<Slug>, Form(fields): FormFields) -> Response {
     let own = format!("/hook/{slug}");
-    match tested(&ctx, &slug, field(&fields, "payload").unwrap_or_default()).await {
-        Ok(()) => ctx.go(&own, &Flash::good("Sent: it is the first of the deliveries below")),
+    let payload = field(&fields, "payload").unwrap_or_default().to_owned();
+    match api::test::call(&ctx.app, &slug, payload.into()).await {
+        Ok(_) => ctx.go(&own, &Flash::good("Sent: it is the first of the deliveries below")),
         Err(problem) => ctx.go(&own, &Flash::bad(problem.detail)),
     }
-}
-
-async fn tested(ctx: &PageContext, slug: &str, payload: &str) -> Result<(), Problem> {
-    let hook = api::find(&ctx.app, slug).await?;
-    let payload = payload.as_bytes().to_vec();
-    let arrival = Arrival {
-        hook: slug.to_owned(),
-        sender_id: None,
-        replay_mark: None,
-        content_type: Some("application/json".to_owned()),
-        passes: hook.terms.filter.as_ref().is_none_or(|filter| filter.passes(&payload)),
-        headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-        body: payload.into(),
-    };
-    let received = ctx.app.engine.receive(arrival).await;
-    received.map(|_| ()).map_err(|error| Problem::new(ordo_api::Code::Internal, error.to_string()))
 }
 
 fn intro(heading: String, target: String, submit: &'static str) -> FormIntro {

@@ -148,6 +148,7 @@ pub(crate) async fn show(
         cards: vec![
             ("Settings", String::new(), facts(&known)),
             ("Ping it", String::new(), how_to_ping(url.as_deref(), &settings.name)),
+            ("Badge", String::new(), badge(&ctx, &monitor, &address(&headers, &ctx.app.base_path))),
             ("History", format!("the last {BEATS} pings are kept"), history(&ctx, &monitor.pings)),
         ],
     };
@@ -172,6 +173,22 @@ fn how_to_ping(url: Option<&str>, name: &str) -> Html {
         .raw(command("When it starts, to measure its duration", &format!("curl -fsS -m 10 {url}/start")))
         .raw(command("When it fails", &format!("curl -fsS -m 10 {url}/fail")))
         .raw(watch)
+        .raw("</div>")
+}
+
+/// Its state as a picture for a README or a wall; whoever has the address sees it without a token.
+fn badge(ctx: &PageContext, monitor: &Monitor, server: &str) -> Html {
+    let name = &monitor.settings.name;
+    let path = format!("/badge/{name}/{}.svg", monitor.badge_key());
+    let url = format!("{server}{path}");
+    Html::new()
+        .raw("<p><img src=\"")
+        .text(&ctx.link(&path))
+        .raw("\" alt=\"")
+        .text(&format!("The badge of {name}"))
+        .raw("\" height=\"20\"></p><div class=\"commands\">")
+        .raw(command("Address", &url))
+        .raw(command("Markdown", &format!("![{name}]({url})")))
         .raw("</div>")
 }
 

@@ -20,6 +20,7 @@ use crate::http::params::{Cursor, Params};
 use crate::http::problem::Problem;
 use crate::pages::charts::gantt::TimeSpan;
 use crate::pages::charts::histogram;
+use crate::pages::jobs::tabs;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
@@ -48,6 +49,8 @@ struct RunsPage {
     views: [(&'static str, String, bool); 2],
     executors: Vec<String>,
     job: Option<(String, String)>,
+    /// Those of the job, if the runs are those of one.
+    tabs: Vec<(String, &'static str, bool)>,
     rows: Vec<RunRow>,
     timeline: Option<Timeline>,
     next: Option<String>,
@@ -103,6 +106,10 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params, headers: HeaderMa
             .as_ref()
             .and_then(|found| found.job.as_ref())
             .map(|(label, id)| (label.clone(), ctx.link(&format!("/jobs/{id}")))),
+        tabs: found
+            .as_ref()
+            .and_then(|found| found.job.as_ref())
+            .map_or_else(Vec::new, |(_, id)| tabs::tabs(&ctx, *id, "/runs")),
         chart: match filter {
             Some(filter) => Some(chart(&ctx, &search, filter, span).await?),
             None => None,

@@ -95,7 +95,7 @@ const fn placed(operation: Operation) -> (Who, What) {
         | SetIncidentRole | DescribeImpact | AddAction | SetAction | WritePostmortem | SnoozeIncident | EndSnooze
         | AddSilence | EndSilence | RevertJob => (Who::Operators, What::All),
         CreateHook | UpdateHook => (Who::HookManagers, What::Own),
-        RemoveHook | ReplayDelivery => (Who::HookManagers, What::All),
+        RemoveHook | ReplayDelivery | TestHook => (Who::HookManagers, What::All),
         RegisterExecutor | BeatExecutor | PollExecutor | LeaveExecutor | ReportRuns | SendLogs => {
             (Who::Executors, What::Own)
         }

@@ -1,6 +1,7 @@
 //! The pages as a browser meets them, without one: status, headers, redirects.
 
 mod home;
+mod job_form;
 
 use axum::Router;
 use axum::body::Body;
@@ -162,4 +163,28 @@ async fn the_documentation_is_there_without_a_network() {
     assert_eq!((answer.status().as_u16(), of(&answer, "content-type")), (200, "image/svg+xml"));
     let (answer, _) = see(&router, "/docs/nowhere").await;
     assert_eq!(answer.status(), 404);
+}
+
+#[tokio::test]
+async fn the_runs_of_a_job_stand_under_the_tabs_of_the_job() {
+    let world = World::new().await;
+    let job = world.job(json!({ "label": "nightly" })).await;
+    let router = router(world.app.clone());
+    let (_, page) = see(&router, &format!("/jobs/{}", text(&job["id"]))).await;
+    let runs = page.split("href=\"").find(|part| part.contains(">Runs</a></li>") && part.contains("job=")).unwrap();
+    let (_, page) = see(&router, &runs.split('"').next().unwrap().replace("&#38;", "&")).await;
+    assert!(page.contains("class=\"tabs\"") && page.contains("aria-current=\"page\">Runs</a>"), "{page}");
+    let (_, page) = see(&router, "/runs").await;
+    assert!(!page.contains("class=\"tabs\""), "{page}");
+}
+
+#[tokio::test]
+async fn a_monitor_shows_its_badge_and_the_address_of_it() {
+    let world = World::new().await;
+    world.post("/v1/monitors", json!({ "name": "backup", "every": "1h" })).await.expect(201);
+    let router = router(world.app.clone());
+    let (_, page) = see(&router, "/monitors/backup").await;
+    let badge = page.split("<img src=\"").nth(1).expect("a badge").split('"').next().unwrap();
+    assert_eq!(see(&router, badge).await.0.status(), 200, "{badge}");
+    assert!(page.contains("![backup]("), "{page}");
 }

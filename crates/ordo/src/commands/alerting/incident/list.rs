@@ -8,7 +8,7 @@ use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
-use crate::output::{self, short_id, table, time};
+use crate::output::{short_id, table, time};
 use crate::zone;
 
 const TITLE_SHOWN: usize = 50;
@@ -22,12 +22,7 @@ pub(crate) async fn run(talk: &CommandSession, args: &IncidentListArgs) -> Resul
         ("assignee", args.assignee.clone()),
         ("since", since.map(|since| since.to_string())),
     ];
-    let listed = pages::items(talk, "/v1/incidents", &filters, args.pages.wanted()).await?;
-    talk.list(&listed.items, || human(talk, &listed.items))?;
-    if listed.more {
-        output::note(&format!("… and more: --all, or --limit {}", args.pages.limit.saturating_mul(4)));
-    }
-    Ok(Exit::Done)
+    pages::show(talk, "/v1/incidents", &filters, &args.pages, |incidents| human(talk, incidents)).await
 }
 
 pub(crate) async fn similar(talk: &CommandSession, args: &IncidentArg) -> Result<Exit> {

@@ -35,11 +35,11 @@ const TABS: [(&str, &str); 5] = [
     ("/incidents", "Incidents"),
 ];
 
-/// (where, what, whether it is this one)
+/// (where, what, whether it is this one); that of the runs is `/runs`.
 pub(crate) fn tabs(ctx: &PageContext, id: JobId, current: &str) -> Vec<(String, &'static str, bool)> {
     let mut tabs: Vec<(String, &'static str, bool)> =
         TABS.iter().map(|(path, name)| (ctx.link(&format!("/jobs/{id}{path}")), *name, *path == current)).collect();
-    tabs.insert(1, (ctx.link(&format!("/runs?status=&job={id}")), "Runs", false));
+    tabs.insert(1, (ctx.link(&format!("/runs?status=&job={id}")), "Runs", current == "/runs"));
     tabs
 }
 

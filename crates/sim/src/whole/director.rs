@@ -146,7 +146,8 @@ impl Cast {
 
     fn lose_executor(&self) {
         if !self.executors.is_empty() {
-            self.executors[self.scene.with_rng(|rng| rng.place(self.executors.len()))].dies.notify_one();
+            // One that is gone already does not die once more when it is back.
+            self.executors[self.scene.with_rng(|rng| rng.place(self.executors.len()))].dies.notify_waiters();
         }
     }
 }

@@ -155,14 +155,21 @@ pub struct Core {
     timekeeper: Timekeeper,
     /// Lives on steady time: offers and rates are lengths, and nobody may set them.
     dispatcher: Dispatcher,
-    /// By how much the wall clock has gained on steady time.
+    /// By how much the wall clock had gained on steady time when it was last set by enough to be followed.
     ahead_ms: i64,
+    /// The same at the last step, to the millisecond: by this the dispatcher's time becomes the wall clock's.
+    last_ahead_ms: i64,
 }
 
 impl Core {
     /// `me` is what a slot of the executor in this process offers.
     pub fn new(me: SlotReservation, draws: Draws, tick_rate: Millis, pools: PoolSizes, now: Timestamp) -> Core {
-        Core { timekeeper: Timekeeper::new(tick_rate, now), dispatcher: Dispatcher::new(me, draws, pools), ahead_ms: 0 }
+        Core {
+            timekeeper: Timekeeper::new(tick_rate, now),
+            dispatcher: Dispatcher::new(me, draws, pools),
+            ahead_ms: 0,
+            last_ahead_ms: 0,
+        }
     }
 
     /// One of several on the same store: it serves no partition until it is given some. This is no step, because
@@ -175,7 +182,7 @@ impl Core {
 
     /// When `Input::Time` is wanted next.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        let dispatcher = self.dispatcher.next_wake().map(|at| at.moved(self.ahead_ms));
+        let dispatcher = self.dispatcher.next_wake().map(|at| at.moved(self.last_ahead_ms));
         self.timekeeper.next_wake().into_iter().chain(dispatcher).min()
     }
 
@@ -210,6 +217,7 @@ impl Core {
     pub fn step(&mut self, inputs: impl IntoIterator<Item = Input>, now: impl Into<Moment>) -> Vec<Effect> {
         let moment: Moment = now.into();
         let (now, steady) = (moment.now, moment.steady());
+        self.last_ahead_ms = moment.frame.ahead_ms;
         let mut effects = self.follow_clock(moment);
         let mut orders = Vec::new();
         for input in inputs {

@@ -4,12 +4,16 @@
 
 use std::collections::BTreeSet;
 
+use ordo_engine::CommitExtras;
 use ordo_engine::executors::WorkRequest;
+use ordo_engine::testing::incidents::{note, start};
 use ordo_engine::testing::{World, every, manual, options};
 use ordo_model::executor::{Offer, Speaker};
+use ordo_model::incident::Incident;
 use ordo_model::job::{Command, RunStatus};
 use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings, MonitorStatus, SentPing, Signal};
 use ordo_model::{Kind, Millis, RunId, Timestamp};
+use ordo_store::Dedup;
 use serde_json::json;
 
 const HOUR: i64 = 3_600_000;
@@ -150,4 +154,19 @@ async fn a_job_that_keeps_few_runs_keeps_about_as_many() {
     let kept = world.until("the job keeps five runs more than wanted at most", trimmed).await;
     assert!(kept >= 20, "{kept} of 60 are kept");
     world.assert_clean().await;
+}
+
+#[tokio::test]
+async fn trouble_that_comes_again_after_the_clock_was_set_is_noted_on_the_open_incident() {
+    let world = world().await;
+    let id = world.incident("checkout is down", Some("checkout")).await;
+    world.clock().step(HOUR);
+    let at = world.engine.clock().now();
+    let dedup = Dedup { key: b"once".to_vec(), at, until: at.plus(Millis::from_days(1)), value: Vec::new() };
+    let extras = || CommitExtras { dedup: vec![dedup.clone()], ..CommitExtras::default() };
+    let again = start("checkout is down", Some("checkout"));
+    let found = world.engine.start_incident(again, |_| extras()).await.unwrap();
+    assert_eq!((found.state.id, found.events), (id, vec![]), "nothing was started");
+    let noted = world.engine.command_with::<Incident>(id, note("again"), extras()).await.unwrap();
+    assert_eq!(noted.events.len(), 1, "and the key is still free for what is done instead");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ordo_model::{Incarnation, Timestamp};
+use ordo_model::{Incarnation, Millis, Timestamp};
 use ordo_store::{Cluster, Fault, Node, NodeHeartbeat, Partition, Store};
 use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
@@ -127,7 +127,8 @@ impl ClusterMember {
             .collect();
         let wanted: Vec<Partition> =
             Partition::all().filter(|partition| partition.owner(&owners) == Some(self.me.generation)).collect();
-        let held = cluster.take_leases(self.me.generation, &wanted, GOOD_FOR).await?;
+        let good_for = if ordo_model::is_planted!(LeaseRenewedToNow) { Millis::ZERO } else { GOOD_FOR };
+        let held = cluster.take_leases(self.me.generation, &wanted, good_for).await?;
         let (kept, given): (Vec<_>, Vec<_>) = held.into_iter().partition(|lease| wanted.contains(&lease.partition));
         let partitions: PartitionSet = kept.iter().map(|lease| lease.partition).collect();
         let until = kept.iter().map(|lease| lease.until).min().unwrap_or(Timestamp::MIN);

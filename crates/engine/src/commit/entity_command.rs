@@ -31,6 +31,12 @@ pub struct Committed<T: Object> {
     pub events: Vec<T::Event>,
 }
 
+/// What a command comes to, and all that is written because of it: also that the clock was set.
+struct Considered<T: Object> {
+    committed: Committed<T>,
+    written: Vec<T::Event>,
+}
+
 type EntityReply<T> = Result<Committed<T>, SubmitError<<T as Object>::Refusal>>;
 
 pub(crate) struct EntityCommand<T: Stored> {
@@ -53,10 +59,14 @@ impl<T: Stored> EntityCommand<T> {
         (EntityCommand { id, command, extras, actor, decided: None, reply }, answer)
     }
 
-    fn consider(&self, before: Option<&Versioned<T>>, moment: Moment) -> EntityReply<T> {
+    fn consider(
+        &self,
+        before: Option<&Versioned<T>>,
+        moment: Moment,
+    ) -> Result<Considered<T>, SubmitError<T::Refusal>> {
         let now = moment.now;
         let mut value = before.map(|state| state.value.clone());
-        let mut events = Vec::new();
+        let (mut written, mut events) = (Vec::new(), Vec::new());
         let apply = |value: &mut Option<T>, event: &T::Event| {
             *value = Some(T::apply(self.id, value.take(), event, now).map_err(|e| damaged(e.to_string()))?);
             Ok::<(), SubmitError<T::Refusal>>(())
@@ -65,21 +75,25 @@ impl<T: Stored> EntityCommand<T> {
         let laid = value.as_ref().map(T::clock);
         if let Some(step) = laid.and_then(|laid| T::clock_stepped(moment.frame.moved_from(laid)?, moment.frame)) {
             apply(&mut value, &step)?;
-            events.push(step);
+            written.push(step);
         }
         for event in T::decide(self.id, value.as_ref(), self.command.clone(), now).map_err(SubmitError::Refused)? {
             apply(&mut value, &event)?;
+            written.push(event.clone());
             events.push(event);
         }
         // What is new to a clock that was set before its time has nothing to move.
         let is_new = laid.is_none() && value.is_some() && moment.frame.moved_from(None).is_some();
         if let Some(begin) = is_new.then(|| T::clock_stepped(0, moment.frame)).flatten() {
             apply(&mut value, &begin)?;
-            events.push(begin);
+            written.push(begin);
         }
         let value = value.ok_or_else(|| damaged("a command without effect on something that is not there".into()))?;
-        let version = before.map_or(0, |state| state.version) + events.len() as u64;
-        Ok(Committed { state: Arc::new(Versioned { id: self.id, version, value }), events })
+        let version = before.map_or(0, |state| state.version) + written.len() as u64;
+        Ok(Considered {
+            committed: Committed { state: Arc::new(Versioned { id: self.id, version, value }), events },
+            written,
+        })
     }
 }
 
@@ -113,15 +127,18 @@ impl<T: Stored> PendingCommand for EntityCommand<T> {
             Ok(before) => self.consider(before.as_deref(), moment),
             Err(fault) => Err(SubmitError::Store(Arc::new(fault))),
         };
-        if let Ok(committed) = answer.as_ref()
-            && !committed.events.is_empty()
+        if let Ok(Considered { committed, written }) = answer.as_ref()
+            && !written.is_empty()
         {
-            let events = committed.events.iter().map(|event| encode_event(event, now));
+            let events = written.iter().map(|event| encode_event(event, now));
             work.advance(committed.state.clone(), events, &self.actor);
-            work.claim(self.extras.dedup.iter().cloned());
-            work.attach(self.extras.chunks.iter().cloned());
+            // A command that finds nothing to do has not been carried out, whatever the clock gave reason to write down.
+            if !committed.events.is_empty() {
+                work.claim(self.extras.dedup.iter().cloned());
+                work.attach(self.extras.chunks.iter().cloned());
+            }
         }
-        self.decided = Some(answer);
+        self.decided = Some(answer.map(|considered| considered.committed));
         true
     }
 

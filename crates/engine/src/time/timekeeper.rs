@@ -97,6 +97,8 @@ pub struct Timekeeper {
     unplaced: HashSet<EntityId>,
     /// Due jobs are held until then, or until there is room.
     held_until: Option<Timestamp>,
+    /// Its leases had run out when it last looked: nothing is fired until they are renewed.
+    is_barred: bool,
     /// On a store that several nodes share: the partitions of this one. None: all.
     ours: Option<Ownership>,
     stopped: bool,
@@ -116,6 +118,7 @@ impl Timekeeper {
             in_flight: HashSet::new(),
             unplaced: HashSet::new(),
             held_until: None,
+            is_barred: false,
             ours: None,
             stopped: false,
         }
@@ -197,8 +200,9 @@ impl Timekeeper {
         }
         let tick = self.scan_under_way.is_none().then_some(self.next_tick);
         let job = self.ring.next_due_job().map(|due| self.held_until.map_or(due, |held| held.max(due)));
-        // What may not be fired any more must not keep the core awake.
-        let due = job.into_iter().chain(self.ring.next_due_other()).min().filter(|due| self.may_fire(*due));
+        // What may not be fired any more must not keep the core awake, be it due after the leases run out or since before.
+        let may_fire = |due: &Timestamp| !self.is_barred && self.may_fire(*due);
+        let due = job.into_iter().chain(self.ring.next_due_other()).min().filter(may_fire);
         due.into_iter().chain(tick).min()
     }
 
@@ -271,7 +275,8 @@ impl Timekeeper {
     /// So where slots become free quickly, due jobs are held for them, and elsewhere a few go at a time: what is already
     /// running gets its share of the commits, and the burst is over sooner.
     pub fn take_due(&mut self, now: Timestamp, room: SlotRoom) -> Vec<EntityId> {
-        if !self.may_fire(now) {
+        self.is_barred = !self.may_fire(now);
+        if self.is_barred {
             return Vec::new();
         }
         let mut due = self.ring.take_due_others(now, FIRE_BATCH);

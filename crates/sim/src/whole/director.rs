@@ -10,7 +10,7 @@ use ordo_store_redb::{RedbOptions, RedbStore};
 
 use super::cluster::Membership;
 use super::executors::FarExecutor;
-use super::node::NodeSlot;
+use super::node::{NodeSlot, SharedStore};
 use super::plan::FaultKind;
 use super::scene::Scene;
 use super::users::Users;
@@ -49,8 +49,9 @@ pub(crate) async fn play(scene: &Arc<Scene>) {
 fn gather(scene: &Arc<Scene>) -> Cast {
     let shared = scene.plan.is_shared().then(|| {
         let plug = Plug::new(scene.with_rng(crate::rng::SimRng::draw));
-        let store = RedbStore::open_inline_on(plug, RedbOptions::default()).expect("a disk that does not fail");
-        (Arc::new(store), Arc::new(Membership::default()))
+        let store =
+            RedbStore::open_inline_on(plug.clone(), RedbOptions::default()).expect("a disk that does not fail yet");
+        SharedStore { store: Arc::new(store), plug, membership: Arc::new(Membership::default()) }
     });
     let nodes: Vec<Arc<NodeSlot>> =
         (1..=scene.plan.nodes).map(|number| Arc::new(NodeSlot::new(number, scene, shared.clone()))).collect();
@@ -145,7 +146,8 @@ impl Cast {
 
     fn lose_executor(&self) {
         if !self.executors.is_empty() {
-            self.executors[self.scene.with_rng(|rng| rng.place(self.executors.len()))].dies.notify_one();
+            // One that is gone already does not die once more when it is back.
+            self.executors[self.scene.with_rng(|rng| rng.place(self.executors.len()))].dies.notify_waiters();
         }
     }
 }

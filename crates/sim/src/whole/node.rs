@@ -31,8 +31,9 @@ pub(crate) const LOCAL_TOOL: &str = "virtual";
 pub(crate) struct NodeSlot {
     pub(crate) number: usize,
     pub(crate) scene: Arc<Scene>,
-    /// The store that all nodes share; None: this one has its own.
-    shared: Option<(Arc<RedbStore>, Arc<Membership>)>,
+    /// None: this one has a store of its own.
+    shared: Option<SharedStore>,
+    /// Of the disk under its store, whoever else is on it.
     plug: Mutex<Plug>,
     power_lost: Mutex<bool>,
     /// By how much its clock stands ahead, across its lives.
@@ -40,6 +41,14 @@ pub(crate) struct NodeSlot {
     drift: i64,
     current: Mutex<Option<RunningNode>>,
     generations: Mutex<u32>,
+}
+
+/// The store that all nodes share, on a disk that fails but is never gone: whose process it is, no node knows.
+#[derive(Clone)]
+pub(crate) struct SharedStore {
+    pub(crate) store: Arc<RedbStore>,
+    pub(crate) plug: Plug,
+    pub(crate) membership: Arc<Membership>,
 }
 
 /// A process that is up.
@@ -56,18 +65,16 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl NodeSlot {
-    pub(crate) fn new(
-        number: usize,
-        scene: &Arc<Scene>,
-        shared: Option<(Arc<RedbStore>, Arc<Membership>)>,
-    ) -> NodeSlot {
+    pub(crate) fn new(number: usize, scene: &Arc<Scene>, shared: Option<SharedStore>) -> NodeSlot {
         let drifts = scene.plan.has(FaultKind::ClockDrift);
         let drift = if drifts { scene.between(-300, 300) } else { 0 };
         let skew = if drifts && shared.is_some() { scene.between(-90_000, 90_000) } else { 0 };
+        let seed = scene.with_rng(crate::rng::SimRng::draw);
+        let plug = shared.as_ref().map_or_else(|| Plug::new(seed), |shared| shared.plug.clone());
         NodeSlot {
             number,
             shared,
-            plug: Mutex::new(Plug::new(scene.with_rng(crate::rng::SimRng::draw))),
+            plug: Mutex::new(plug),
             power_lost: Mutex::new(false),
             ahead_ms: AtomicI64::new(skew),
             drift,
@@ -132,7 +139,7 @@ impl NodeSlot {
     async fn boot(&self, generation: &Arc<NodeGeneration>) -> Result<RunningNode, Fault> {
         let scene = &self.scene;
         let (store, membership) = match &self.shared {
-            Some((store, membership)) => (store.clone(), Some(membership.clone())),
+            Some(shared) => (shared.store.clone(), Some(shared.membership.clone())),
             None => (Arc::new(self.open()?), None),
         };
         generation.alive(scene).await;
@@ -186,7 +193,12 @@ impl NodeSlot {
     }
 
     /// The process dies, or the disk fails, after so many more operations.
+    /// A shared store never dies of it: the node does, and the disk fails once.
     pub(crate) fn lay_fuse(&self, on: Fused, left: u32, burst: Burst, power_lost: bool) {
+        if self.shared.is_some() && burst == Burst::Cut {
+            self.crash(false);
+            return locked(&self.plug).lay_fuse(on, left, Burst::Fails { times: 1 });
+        }
         *locked(&self.power_lost) |= power_lost;
         locked(&self.plug).lay_fuse(on, left, burst);
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ordo_model::incident::IncidentEvent;
 use ordo_model::{EntityId, JobId, Kind, RunId, Timestamp};
-use ordo_store::{Batch, NewEvent, Position, Store, StoredEvent};
+use ordo_store::{Batch, Disposition, NewEvent, Position, Store, StoredEvent};
 use ordo_store_redb::RedbStore;
 use tokio::time::Instant;
 
@@ -26,6 +26,8 @@ pub(crate) struct Scene {
     pub(crate) plan: WholePlan,
     begun: Instant,
     is_calm: AtomicBool,
+    /// A commit failed, and the log has not been read since: readers may see more of it than is in the book.
+    is_behind: AtomicBool,
     ops: AtomicU32,
     state: Mutex<SceneState>,
 }
@@ -39,6 +41,8 @@ struct SceneState {
     known: BTreeMap<EntityId, u64>,
     /// Events that are replaced by a checkpoint in the very commit that writes them: the log never shows them.
     hidden: BTreeMap<(EntityId, u64), NewEvent>,
+    /// What a commit was to take out of the store; whether it did is seen in the store.
+    to_be_purged: Vec<EntityId>,
     /// By how much the clock that counts was set.
     ahead_ms: i64,
     runs: Vec<(JobId, RunId)>,
@@ -63,6 +67,7 @@ impl Scene {
             cursor: Position::default(),
             known: BTreeMap::new(),
             hidden: BTreeMap::new(),
+            to_be_purged: Vec::new(),
             ahead_ms: 0,
             runs: Vec::new(),
             incidents: Vec::new(),
@@ -71,6 +76,7 @@ impl Scene {
             plan,
             begun: Instant::now(),
             is_calm: AtomicBool::new(false),
+            is_behind: AtomicBool::new(false),
             ops: AtomicU32::new(0),
             state: Mutex::new(state),
         };
@@ -202,7 +208,9 @@ impl Scene {
         loop {
             let cursor = self.lock().cursor.clone();
             let Ok(page) = ready(store.events(&cursor, 200)) else { return };
-            let Some(last) = page.last() else { return };
+            let Some(last) = page.last() else {
+                return self.look_for_the_purged(store);
+            };
             self.lock().cursor = last.position.clone();
             for stored in &page {
                 self.logged(stored);
@@ -210,7 +218,19 @@ impl Scene {
         }
     }
 
-    /// Remembers what a commit is about to write and to replace at once.
+    /// A commit failed: what it wrote, if it wrote anything, is read before the next reader is answered.
+    pub(crate) fn fall_behind(&self) {
+        self.is_behind.store(true, Ordering::Relaxed);
+    }
+
+    /// Reads what a failed commit left in the log, if there was one.
+    pub(crate) fn catch_up(&self, store: &RedbStore) {
+        if self.is_behind.load(Ordering::Relaxed) {
+            self.tail(store);
+        }
+    }
+
+    /// Remembers what a commit is about to write and to replace at once, and what it is to take away.
     pub(crate) fn about_to_write(&self, batch: &Batch) {
         let mut state = self.lock();
         for item in batch.items.iter().filter(|item| item.trim.is_some()) {
@@ -218,12 +238,21 @@ impl Scene {
                 state.hidden.insert((item.entity, version), event.clone());
             }
         }
+        let purges = batch.items.iter().filter(|item| item.disposition == Disposition::Purge);
+        state.to_be_purged.extend(purges.map(|item| item.entity));
     }
 
-    /// What was purged may come to be again, from its beginning.
-    pub(crate) fn purged(&self, entity: EntityId) {
-        self.lock().known.remove(&entity);
-        self.fact(Deed::Purged { entity });
+    /// At the end of the log: which of those that were to be purged are gone. They may come to be again, from the beginning.
+    fn look_for_the_purged(&self, store: &RedbStore) {
+        let asked = self.lock().to_be_purged.clone();
+        let Ok(found) = ready(store.load(&asked)) else { return };
+        self.is_behind.store(false, Ordering::Relaxed);
+        self.lock().to_be_purged.clear();
+        for (entity, _) in asked.into_iter().zip(found).filter(|(_, snapshot)| snapshot.is_none()) {
+            if self.lock().known.remove(&entity).is_some() {
+                self.fact(Deed::Purged { entity });
+            }
+        }
     }
 
     fn logged(&self, stored: &StoredEvent) {

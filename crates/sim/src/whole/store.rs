@@ -1,14 +1,15 @@
 //! The store as one node reaches it: through a connection that is slow, fails, or says that it failed.
 //!
-//! Invariant: what a node is told may be wrong; what the store did is in the log, and is read there right after the commit.
+//! Invariant: what a node is told may be wrong; what the store did is in the log, and is read there right after the
+//! commit, or before anybody is answered from what a failed one left behind.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, Cluster, CommitOutcome, CommitResult, Direction, Disposition, DueAlarm, Fault, KeyRange, Position,
-    Rebuilt, Row, Snapshot, Stats, Store, StoredEvent, StreamPage, Version, View,
+    Batch, Chunk, Cluster, CommitResult, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot, Stats,
+    Store, StoredEvent, StreamPage, Version, View,
 };
 use ordo_store_redb::RedbStore;
 use uuid::Uuid;
@@ -45,17 +46,10 @@ impl NodeStore {
         reach(&self.scene, &self.generation, self.scene.plan.read_ms).await?;
         let answer = call.await;
         self.generation.alive(&self.scene).await;
+        self.scene.catch_up(&self.store);
         self.scene.dawdle(self.scene.plan.read_ms / 2).await;
         self.generation.alive(&self.scene).await;
         answer
-    }
-
-    fn note_purges(&self, purged: &[EntityId], outcomes: &[CommitOutcome], places: &[usize]) {
-        for (entity, place) in purged.iter().zip(places) {
-            if matches!(outcomes.get(*place), Some(CommitOutcome::Committed { .. })) {
-                self.scene.purged(*entity);
-            }
-        }
     }
 }
 
@@ -84,19 +78,16 @@ impl Store for NodeStore {
             self.scene.trouble(self.scene.mono() + slow + 500);
         }
         reach(&self.scene, &self.generation, slow).await?;
-        let purges = |item: &ordo_store::Item| item.disposition == Disposition::Purge;
-        let places: Vec<usize> = (0..batch.items.len()).filter(|place| purges(&batch.items[*place])).collect();
-        let purged: Vec<EntityId> = places.iter().map(|place| batch.items[*place].entity).collect();
         // What an earlier failure left in the log, before anything is added to it.
         self.scene.tail(&self.store);
         self.scene.about_to_write(&batch);
         let outcomes = self.store.commit(batch).await;
         self.generation.alive(&self.scene).await;
-        if let Ok(outcomes) = &outcomes {
+        if outcomes.is_ok() {
             self.scene.tail(&self.store);
-            self.note_purges(&purged, outcomes, &places);
         } else {
             self.scene.note(format_args!("a commit failed"));
+            self.scene.fall_behind();
             self.scene.trouble(self.scene.mono() + 2_000);
         }
         self.scene.dawdle(self.scene.plan.commit_ms / 4).await;

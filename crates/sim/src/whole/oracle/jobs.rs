@@ -158,8 +158,11 @@ impl JobAccount {
     fn logged(&mut self, entry: WholeEntry, event: &Event, proofs: &mut Proofs, trouble_until: i64) -> Ruling {
         let at = entry.at;
         match event {
-            Event::JobScheduled { .. } | Event::HistoryTrimmed { .. } | Event::Published { .. } => Ok(()),
-            Event::JobFollowed {} | Event::UpstreamEnded { .. } => Err("a chain, and there are none".to_owned()),
+            Event::JobScheduled { .. }
+            | Event::HistoryTrimmed { .. }
+            | Event::Published { .. }
+            | Event::JobFollowed {}
+            | Event::UpstreamEnded { .. } => Ok(()),
             Event::BackfillRequested { .. } => Err("nobody asks for backfills here".to_owned()),
             Event::JobUpdated { definition, .. } => {
                 self.definition = definition.clone();

@@ -8,6 +8,7 @@ mod jobs;
 mod messages;
 mod objects;
 mod runs;
+mod shared;
 mod wishes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,9 +21,10 @@ use evidence::Proofs;
 use jobs::JobAccounts;
 use messages::Messages;
 use objects::Objects;
+use shared::SharedAccounts;
 use wishes::Wishes;
 
-/// How long after the calm began an executor may still be found lost for what happened before.
+/// How long after the calm began, or the last node came back, an executor may be found lost for what happened before.
 const CALM_ECHO_MS: i64 = 60_000;
 
 /// All broken promises, in the order in which they show.
@@ -43,6 +45,7 @@ struct WholeAccount<'h> {
     versions: BTreeMap<EntityId, u64>,
     purged: BTreeSet<EntityId>,
     jobs: JobAccounts<'h>,
+    shared: SharedAccounts<'h>,
     proofs: Proofs,
     messages: Messages<'h>,
     objects: Objects,
@@ -68,6 +71,7 @@ impl<'h> WholeAccount<'h> {
             versions: BTreeMap::new(),
             purged: BTreeSet::new(),
             jobs: JobAccounts::new(history),
+            shared: SharedAccounts::new(history),
             proofs: Proofs::default(),
             messages: Messages::new(history),
             objects: Objects::default(),
@@ -90,6 +94,7 @@ impl<'h> WholeAccount<'h> {
             }
             Deed::Purged { entity } => {
                 self.purged.insert(*entity);
+                self.shared.purged(*entity);
                 self.jobs.purged(*entity)
             }
             Deed::Executing { by, run, token } => self.proofs.executing(*by, *run, *token),
@@ -118,6 +123,7 @@ impl<'h> WholeAccount<'h> {
         match event {
             AnyEvent::Job(event) => {
                 verdicts.push(self.jobs.logged(entry, event, &mut self.proofs, self.trouble_until));
+                verdicts.push(self.shared.logged(entry, event));
                 verdicts.push(self.messages.job(entry, event));
                 verdicts.push(self.objects.job(JobId(entry.entity.id), event));
                 verdicts.push(self.well_in_the_calm(entry, jobs::is_loss(event)));
@@ -156,7 +162,7 @@ impl<'h> WholeAccount<'h> {
     }
 
     fn well_in_the_calm(&self, entry: WholeEntry, is_loss: bool) -> Ruling {
-        let troubled = self.calm_since.is_none_or(|since| entry.mono <= since + CALM_ECHO_MS);
+        let troubled = self.calm_since.is_none_or(|since| entry.mono <= since.max(self.trouble_until) + CALM_ECHO_MS);
         require(!is_loss || troubled, || "an executor was lost though all is well".into())
     }
 
@@ -183,6 +189,7 @@ impl<'h> WholeAccount<'h> {
             wrong.push(format!("{} places are taken by {unended} attempts", end.slots_taken));
         }
         wrong.extend(self.jobs.close());
+        wrong.extend(self.shared.close());
         wrong.extend(self.messages.close());
         wrong.extend(self.objects.close());
         wrong.extend(self.wishes.close());

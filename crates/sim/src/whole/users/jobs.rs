@@ -1,10 +1,13 @@
 //! Jobs, as users ask for them: here and elsewhere, by schedule, by hook and by hand.
 
+use std::collections::BTreeSet;
+
 use ordo_model::JobId;
 use ordo_model::job::{Command, Definition};
 use serde_json::{Map, Value, json};
 
 use super::{Users, answered};
+use crate::rng::SimRng;
 use crate::whole::executors::{FAR_GROUP, FAR_TOOL};
 use crate::whole::facts::{WholeAnswer, Wish};
 use crate::whole::users::objects::HOOK;
@@ -12,6 +15,12 @@ use crate::workload::{self, WorkloadSpan};
 
 /// How often a creation is asked for again until it is known what became of it.
 const CREATE_TRIES: usize = 30;
+
+const ROUTINGS: [&str; 10] =
+    ["first", "last", "round", "random", "lfu", "lru", "consistent_hash", "failover", "busyover", "sharding_broadcast"];
+
+/// Whose work a run is: what runs of different jobs share limits by.
+const TENANTS: [&str; 2] = ["north", "south"];
 
 impl Users {
     fn span(&self) -> WorkloadSpan {
@@ -28,13 +37,26 @@ impl Users {
     fn definition(&self, marker: &str) -> Definition {
         let span = self.span();
         let (elsewhere, hooked) = (self.scene.plan.executors > 0 && self.scene.chance(450), self.scene.chance(250));
+        let before = self.known().jobs.clone();
         self.scene.with_rng(|rng| {
             let definition = workload::definition(rng, marker, span);
             let mut patch: Map<String, Value> = Map::new();
             patch.insert("retention".into(), json!({ "runs": rng.skewed(5, 200), "age": "2h" }));
+            patch.insert("tool_input".into(), json!({ "by": marker, "tenant": *rng.pick(&TENANTS) }));
+            if rng.chance(250) {
+                let limit = json!({ "key": "/tenant", "max": rng.skewed(1, 4) });
+                patch.insert("concurrency_key".into(), limit);
+            }
+            if rng.chance(200) {
+                let limit = json!({ "key": "/tenant", "limit": rng.between(2, 6), "per": format!("{}ms", rng.skewed(500, 3_000)) });
+                patch.insert("rate_limit".into(), limit);
+            }
+            if !hooked && !before.is_empty() && rng.chance(350) {
+                patch.insert("trigger".into(), json!({ "type": "manual" }));
+                patch.insert("after".into(), after(rng, &before));
+            }
             if elsewhere {
-                let routing =
-                    *rng.pick(&["round", "failover", "busyover", "consistent_hash", "lru", "sharding_broadcast"]);
+                let routing = *rng.pick(&ROUTINGS);
                 patch.insert("group".into(), json!(FAR_GROUP));
                 patch.insert("tool_name".into(), json!(FAR_TOOL));
                 patch.insert("routing".into(), json!(routing));
@@ -88,7 +110,9 @@ impl Users {
     pub(super) async fn trigger(&self) {
         let Some(job) = self.some_job() else { return };
         let marker = self.marker();
-        let command = Command::Trigger { tool_input: Some(json!({ "by": marker })), traceparent: None };
+        let tenant = self.scene.with_rng(|rng| *rng.pick(&TENANTS));
+        let input = json!({ "by": marker, "tenant": tenant });
+        let command = Command::Trigger { tool_input: Some(input), traceparent: None };
         self.order(Wish::Trigger { job, marker }, job, command).await;
     }
 
@@ -146,4 +170,11 @@ impl Users {
         let command = Command::CancelRun { run_id, reason: marker.clone() };
         self.order(Wish::CancelRun { job, run: run_id, marker }, job, command).await;
     }
+}
+
+/// Ends of one or two jobs that were asked for before. One that was refused cannot be followed.
+fn after(rng: &mut SimRng, before: &[JobId]) -> Value {
+    let jobs: BTreeSet<JobId> = (0..2).map(|_| *rng.pick(before)).collect();
+    let (mode, on) = (*rng.pick(&["any", "any", "all"]), *rng.pick(&["success", "failure", "either"]));
+    json!({ "jobs": jobs, "mode": mode, "on": on })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::jobs::OrderedJob;
+use super::super::jobs::{BACKOFF_MS, OrderedJob};
 use super::super::stream::{JobRecord, StreamEvent, moment};
 use super::Judgement;
 
@@ -142,6 +142,12 @@ fn step(
                     breach("P4", format!("{} of attempt {:?}, which is not the latest", event.kind, event.attempt()));
                 }
             }
+            let tried = story.attempts.iter().filter(|attempt| !attempt.is_returned()).count();
+            if let Some(waits) =
+                event.retry_at().map(|at| at - event.at).filter(|waits| tried > 0 && *waits != backoff_ms(tried))
+            {
+                breach("P8", format!("after {tried} tries it waits {waits} ms, it should {} ms", backoff_ms(tried)));
+            }
             story.retry_at = event.retry_at().or_else(|| moment(&event.data["until"]));
         }
         "RunCancelled" | "RunExpired" => {
@@ -159,6 +165,12 @@ fn step(
             _ => "skipped",
         });
     }
+}
+
+/// How long a job of this trial waits after so many tries, by what was asked for: each time twice as long. None waits as long
+/// as Ordo lets a job wait at most.
+fn backoff_ms(tried: usize) -> i64 {
+    BACKOFF_MS << tried.saturating_sub(1).min(16)
 }
 
 /// What was shown once is what is shown at the end.

@@ -171,7 +171,7 @@ fn a_clock_that_ran_ahead_excuses_what_came_early_by_as_much() {
 /// A way to falsify a history, and the property that must catch it.
 type Tamper = (&'static str, &'static str, fn(&mut TrialRecord));
 
-const TAMPERS: [Tamper; 22] = [
+const TAMPERS: [Tamper; 23] = [
     ("P1", "an occurrence is lost", |trial| forget(trial, "r3")),
     ("P1", "a range says more than there were", |trial| skip(trial, 0, 1, "misfire", 3, T0 + 12_500)),
     ("P2", "an occurrence that nobody promised", |trial| {
@@ -225,10 +225,18 @@ const TAMPERS: [Tamper; 22] = [
     }),
     ("P8", "one attempt too many", |trial| {
         let failed =
-            event(4, T0 + 50, "JobFailed", json!({ "run_id": "r0", "attempt": 1, "retry_at": rfc3339(T0 + 60) }));
-        let started = event(5, T0 + 60, "JobStarted", json!({ "run_id": "r0", "attempt": 2, "token": 10 }));
+            event(4, T0 + 50, "JobFailed", json!({ "run_id": "r0", "attempt": 1, "retry_at": rfc3339(T0 + 250) }));
+        let started = event(5, T0 + 250, "JobStarted", json!({ "run_id": "r0", "attempt": 2, "token": 10 }));
         events(trial)[2].data["token"] = json!(9);
         events(trial)[3].data["attempt"] = json!(2);
+        events(trial).splice(3..3, [failed, started]);
+        renumber(trial);
+    }),
+    ("P8", "a backoff that is half of what the job asked for", |trial| {
+        trial.jobs[0].plan.max_attempts = 2;
+        let failed =
+            event(4, T0 + 50, "JobFailed", json!({ "run_id": "r0", "attempt": 1, "retry_at": rfc3339(T0 + 150) }));
+        let started = event(5, T0 + 150, "JobStarted", json!({ "run_id": "r0", "attempt": 2, "token": 10 }));
         events(trial).splice(3..3, [failed, started]);
         renumber(trial);
     }),
@@ -260,9 +268,9 @@ fn an_attempt_that_was_given_up_may_go_on_only_where_something_cut_it_off() {
     trial.jobs[0].plan.max_attempts = 2;
     trial.jobs[0].plan.is_tail = false;
     let again = [
-        event(4, T0 + 50, "JobFailed", json!({ "run_id": "r0", "attempt": 1, "retry_at": rfc3339(T0 + 60) })),
-        event(5, T0 + 60, "JobStarted", json!({ "run_id": "r0", "attempt": 2, "token": 11 })),
-        event(6, T0 + 300, "JobExecuted", json!({ "run_id": "r0", "attempt": 2 })),
+        event(4, T0 + 50, "JobFailed", json!({ "run_id": "r0", "attempt": 1, "retry_at": rfc3339(T0 + 250) })),
+        event(5, T0 + 250, "JobStarted", json!({ "run_id": "r0", "attempt": 2, "token": 11 })),
+        event(6, T0 + 600, "JobExecuted", json!({ "run_id": "r0", "attempt": 2 })),
     ];
     events(&mut trial).splice(3..4, again);
     for event in events(&mut trial).iter_mut().filter(|event| event.run() != Some("r0") && event.kind == "JobStarted") {
@@ -278,9 +286,9 @@ fn an_attempt_that_was_given_up_may_go_on_only_where_something_cut_it_off() {
         format!("{word} job r0 {attempt} {fence} {} {at}\n", rfc3339(T0))
     };
     let zombie = first("begin", 1, 10, T0 + 5)
-        + &first("begin", 2, 11, T0 + 70)
-        + &first("end", 1, 10, T0 + 200)
-        + &first("end", 2, 11, T0 + 250);
+        + &first("begin", 2, 11, T0 + 260)
+        + &first("end", 1, 10, T0 + 400)
+        + &first("end", 2, 11, T0 + 550);
     trial.evidence = EvidenceFile::parse(&(zombie + &fences));
     assert_eq!(properties(&trial), ["P4"]);
     trial.faults.push(FaultSpan { what: "cut".to_owned(), from: T0, to: T0 + 100 });

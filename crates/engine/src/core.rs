@@ -255,8 +255,7 @@ impl Core {
                 self.dispatcher.restored(attempts);
             }
             Input::Elsewhere(executors) => self.dispatcher.are_elsewhere(executors),
-            Input::RollCalled(Some(executors)) => self.dispatcher.roll_called(executors),
-            Input::RollCalled(None) => self.dispatcher.wants_roll_call = true,
+            Input::RollCalled(executors) => self.dispatcher.roll_called(executors),
             Input::Reviewed(Reviewed { over, cancel }) => {
                 over.into_iter().for_each(|attempt| self.over(attempt, effects));
                 cancel.into_iter().for_each(|run_id| self.cancel(run_id, effects));

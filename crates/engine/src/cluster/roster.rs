@@ -44,11 +44,13 @@ pub struct ElsewhereExecutor {
 pub(crate) struct Roster {
     engine: Engine,
     wanted: Arc<Notify>,
+    /// One look at a time, and its result is passed on before the next: an older list must not replace a newer one.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Roster {
     pub(crate) fn new(engine: Engine) -> Roster {
-        Roster { engine, wanted: Arc::default() }
+        Roster { engine, wanted: Arc::default(), turn: Arc::default() }
     }
 
     /// Something changed somewhere: look soon.
@@ -59,9 +61,11 @@ impl Roster {
     pub(crate) async fn run(self) {
         loop {
             self.wanted.notified().await;
+            let turn = self.turn.lock().await;
             if let Some(elsewhere) = self.found().await {
                 self.engine.send_input(Input::Elsewhere(elsewhere));
             }
+            drop(turn);
             tokio::time::sleep(GOOD_FOR).await;
         }
     }
@@ -70,11 +74,13 @@ impl Roster {
     pub(crate) async fn answer(self, mut calls: mpsc::UnboundedReceiver<()>) {
         while calls.recv().await.is_some() {
             while calls.try_recv().is_ok() {}
+            let turn = self.turn.lock().await;
             let elsewhere = self.found().await;
             if elsewhere.is_none() {
                 tokio::time::sleep(GOOD_FOR).await;
             }
             self.engine.send_input(Input::RollCalled(elsewhere));
+            drop(turn);
         }
     }
 

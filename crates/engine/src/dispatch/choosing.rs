@@ -71,6 +71,11 @@ impl Dispatcher {
                 return Ok(None);
             }
         }
+        if self.must_be_called(&waiting) {
+            let next = self.roll_calls.want();
+            self.park(next, waiting);
+            return Ok(None);
+        }
         let requirements = waiting.requirements.clone();
         // Which one of all executors it belongs to, every node finds out for itself: the one that is elsewhere is given it
         // there. Where any of them will do, one that is here does.
@@ -107,18 +112,26 @@ impl Dispatcher {
                 let may_choose = has_others && requirements.terms.routing.may_choose();
                 Ok(Some(self.start_at(executor, &waiting, if may_choose { OFFER } else { LEASE }, now)))
             }
-            Choice::All if self.is_member && !self.called.contains(&waiting.run_id) => {
-                drop(candidates);
-                self.wants_roll_call = true;
-                self.park(Blocker::RollCall, waiting);
-                Ok(None)
-            }
             Choice::All => {
                 let executors = candidates.iter().map(|one| incarnation(one)).collect();
                 drop(candidates);
                 Ok(Some(self.start_at_all(executors, &waiting)))
             }
         }
+    }
+
+    /// Whether it is to be found out first who is there: for whom the run is must not be decided on a list from before it came,
+    /// in which whoever has come meanwhile is missing.
+    fn must_be_called(&self, waiting: &WaitingRun) -> bool {
+        let terms = &waiting.requirements.terms;
+        let is_for_one_of_all = match terms.meant_for {
+            Some(id) => {
+                let is_here = id == self.me.executor.generation || self.remotes.contains_key(&id);
+                !is_here && !self.elsewhere.contains_key(&id)
+            }
+            None => !terms.routing.may_choose(),
+        };
+        self.is_member && is_for_one_of_all && !self.roll_calls.counts_for(waiting.run_id)
     }
 
     /// Whoever could run something of this queue: this process first, the others in the order of their names.

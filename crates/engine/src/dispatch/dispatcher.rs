@@ -16,6 +16,7 @@ use super::keys::{KeyVerdict, Keys};
 use super::parking::{Blocker, Freed, Parking};
 use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
+use super::roll_call::RollCalls;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
 use crate::cluster::ElsewhereExecutor;
@@ -93,10 +94,7 @@ pub struct Dispatcher {
     pub(super) is_member: bool,
     /// Nodes of an earlier version are there: see [`SlotReservation::is_keyless`].
     pub(crate) is_keyless: bool,
-    /// It is to be found out who is there.
-    pub(crate) wants_roll_call: bool,
-    /// Broadcasts that came before the last roll call: it counts for them.
-    pub(super) called: HashSet<RunId>,
+    pub(super) roll_calls: RollCalls,
     /// Others are to take the work for now.
     pub(super) resting: bool,
     pub(super) stopped: bool,
@@ -124,8 +122,7 @@ impl Dispatcher {
             reading: None,
             is_member: false,
             is_keyless: false,
-            wants_roll_call: false,
-            called: HashSet::new(),
+            roll_calls: RollCalls::default(),
             resting: false,
             stopped: false,
         };
@@ -140,14 +137,18 @@ impl Dispatcher {
 
     /// Whether it is to be found out who is there.
     pub fn takes_roll_call(&mut self) -> bool {
-        std::mem::take(&mut self.wants_roll_call)
+        self.roll_calls.take_wanted()
     }
 
-    /// Who is there was read after the broadcasts came that wait for it.
-    pub fn roll_called(&mut self, elsewhere: Vec<ElsewhereExecutor>) {
+    /// Who is there was read after the runs came that wait for it; None: it could not be read.
+    pub fn roll_called(&mut self, elsewhere: Option<Vec<ElsewhereExecutor>>) {
+        let Some(elsewhere) = elsewhere else {
+            let freed = self.parking.free(&self.roll_calls.failed());
+            return self.unpark(freed);
+        };
         self.are_elsewhere(elsewhere);
-        let freed = self.parking.free(&Blocker::RollCall);
-        self.called = freed.runs.iter().map(|waiting| waiting.run_id).collect();
+        let freed = self.parking.free(&self.roll_calls.answered());
+        self.roll_calls.called(freed.runs.iter().map(|waiting| waiting.run_id));
         self.unpark(freed);
     }
 
@@ -224,7 +225,7 @@ impl Dispatcher {
 
     /// A reserved slot became a running attempt. Returns whether its executor is still there.
     pub fn began(&mut self, assignment: &StartedAttempt, now: Timestamp) -> bool {
-        self.known.remove(&assignment.run_id);
+        self.forget(assignment.run_id);
         let starting = self.starting.remove(&assignment.run_id);
         let (key, patience) = starting.map_or((None, LEASE), |starting| (starting.key, starting.patience));
         let attempt = (assignment.run_id, assignment.token);
@@ -277,8 +278,7 @@ impl Dispatcher {
 
     /// A `Start` or `Broadcast` command was answered, one way or the other.
     pub fn answered(&mut self, run: RunId) {
-        self.known.remove(&run);
-        self.called.remove(&run);
+        self.forget(run);
         if let Some(starting) = self.starting.remove(&run) {
             starting.rate.iter().for_each(|key| self.keys.did_not_start(key));
             self.release_key(starting.key);
@@ -425,7 +425,7 @@ impl Dispatcher {
         for name in gone {
             let queue = self.queues.remove(&name);
             for waiting in queue.iter().flat_map(|queue| &queue.runs) {
-                self.known.remove(&waiting.run_id);
+                self.forget(waiting.run_id);
             }
         }
         for name in wanted {
@@ -462,8 +462,14 @@ impl Dispatcher {
             None => Some(waiting),
         };
         if let Some(left) = left {
-            self.known.remove(&left.run_id);
+            self.forget(left.run_id);
         }
+    }
+
+    /// The run is in memory no more.
+    pub(super) fn forget(&mut self, run: RunId) {
+        self.known.remove(&run);
+        self.roll_calls.forget(run);
     }
 
     /// A key that is busy, with as many waiting for it as memory holds.
@@ -481,7 +487,7 @@ impl Dispatcher {
 
     pub(super) fn park(&mut self, blocker: Blocker, waiting: WaitingRun) {
         if let Some(left) = self.parking.park(blocker, waiting) {
-            self.known.remove(&left.run_id);
+            self.forget(left.run_id);
         }
     }
 

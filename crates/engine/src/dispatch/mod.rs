@@ -10,6 +10,7 @@ mod parking;
 mod pools;
 mod remote;
 pub(crate) mod requirements;
+mod roll_call;
 mod run_queue;
 mod slots;
 

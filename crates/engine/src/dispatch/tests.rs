@@ -475,7 +475,7 @@ fn on_one_of_several_nodes_a_broadcast_waits_until_it_is_known_who_is_there() {
     assert!(dispatcher.takes_roll_call() && !dispatcher.takes_roll_call(), "it asks once");
     dispatcher.are_elsewhere(vec![other("b")]);
     assert!(dispatcher.take_startable(now()).is_empty(), "that was read before");
-    dispatcher.roll_called(vec![other("b"), other("c")]);
+    dispatcher.roll_called(Some(vec![other("b"), other("c")]));
     let starts = dispatcher.take_startable(now());
     let [RunStart { command: Command::Broadcast { executors, .. }, .. }] = starts.as_slice() else {
         panic!("{starts:?}")
@@ -484,6 +484,55 @@ fn on_one_of_several_nodes_a_broadcast_waits_until_it_is_known_who_is_there() {
     dispatcher.answered(run(1));
     dispatcher.add_waiting(far(2, Routing::ShardingBroadcast), now());
     assert!(dispatcher.take_startable(now()).is_empty() && dispatcher.takes_roll_call(), "each asks anew");
+}
+
+#[test]
+fn on_one_of_several_nodes_nobody_is_stuck_to_before_it_is_known_who_is_there() {
+    let mut dispatcher = with_executors(&["b"], 9);
+    dispatcher.share(false);
+    dispatcher.add_waiting(far(1, Routing::First), now());
+    dispatcher.add_waiting(far(2, Routing::First), now());
+    dispatcher.add_waiting(far(3, Routing::Round), now());
+    assert_eq!(carry_out(&mut dispatcher, now()).iter().map(|(n, _)| *n).collect::<Vec<_>>(), [3]);
+    assert!(dispatcher.takes_roll_call() && !dispatcher.takes_roll_call(), "one for both");
+    // What comes while it is under way waits for the next one.
+    dispatcher.add_waiting(far(4, Routing::First), now());
+    assert!(carry_out(&mut dispatcher, now()).is_empty() && !dispatcher.takes_roll_call(), "one at a time");
+    dispatcher.roll_called(None);
+    assert!(
+        carry_out(&mut dispatcher, now()).is_empty() && dispatcher.takes_roll_call(),
+        "it could not be made: again"
+    );
+    dispatcher.add_waiting(far(5, Routing::Last), now());
+    assert!(carry_out(&mut dispatcher, now()).is_empty());
+    dispatcher.roll_called(Some(vec![other("a")]));
+    assert!(carry_out(&mut dispatcher, now()).is_empty(), "they are left to the first of all");
+    assert!(dispatcher.takes_roll_call(), "for the one that came later");
+    dispatcher.roll_called(Some(vec![other("c")]));
+    let begun = carry_out(&mut dispatcher, now());
+    assert_eq!(
+        begun.iter().map(|(n, _)| *n).collect::<Vec<_>>(),
+        [1, 2, 4],
+        "asked for once: it goes by the newest list"
+    );
+    assert!(!dispatcher.takes_roll_call());
+}
+
+#[test]
+fn a_share_for_an_executor_that_is_not_known_here_waits_until_it_is_known_who_is_there() {
+    let mut dispatcher = with_executors(&["a"], 9);
+    dispatcher.share(false);
+    let shard = |n, name: &str| {
+        let terms = RunTerms { meant_for: Some(id(name)), ..RunTerms::default() };
+        waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, terms)
+    };
+    for waiting in [shard(1, "a"), shard(2, "b"), shard(3, "gone")] {
+        dispatcher.add_waiting(waiting, now());
+    }
+    assert_eq!(carry_out(&mut dispatcher, now()), [(1, SlotLocation::Remote(id("a")))]);
+    assert!(dispatcher.takes_roll_call());
+    dispatcher.roll_called(Some(vec![other("b")]));
+    assert_eq!(carry_out(&mut dispatcher, now()), [(3, SlotLocation::Remote(id("a")))], "the other share is b's");
 }
 
 #[test]

@@ -12,7 +12,10 @@ use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use uuid::Uuid;
 
 use super::draws::Draws;
+use super::elsewhere::ElsewhereSlots;
 use super::keys::{KeyVerdict, Keys};
+use super::left::LeftRuns;
+use super::loads::LoadReport;
 use super::parking::{Blocker, Freed, Parking};
 use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
@@ -74,7 +77,9 @@ pub struct Dispatcher {
     pub(super) pools: BTreeMap<Pool, Slots>,
     pub(super) remotes: BTreeMap<Uuid, RemoteSlots>,
     /// The executors of other nodes, by generation: they are given work there.
-    pub(super) elsewhere: BTreeMap<Uuid, ElsewhereExecutor>,
+    pub(super) elsewhere: BTreeMap<Uuid, ElsewhereSlots>,
+    pub(super) left: LeftRuns,
+    pub(super) load_report: LoadReport,
     pub(super) queues: BTreeMap<QueueName, RunQueue>,
     pub(super) parking: Parking,
     pub(super) keys: Keys,
@@ -87,8 +92,8 @@ pub struct Dispatcher {
     pub(super) slow: HashSet<JobId>,
     /// How many choices were made; also the source of their chance.
     pub(super) choices: u64,
-    /// How often this process itself was chosen.
-    pub(super) chosen_here: (u64, u64),
+    /// How often this process itself was chosen, when that was last, in choices, and at which moment.
+    pub(super) chosen_here: (u64, u64, Timestamp),
     reading: Option<QueueName>,
     /// One of several nodes: what it knows of the executors of others may be old.
     pub(super) is_member: bool,
@@ -109,6 +114,8 @@ impl Dispatcher {
             pools: BTreeMap::from([(Pool::Fast, Slots::new(sizes.fast)), (Pool::Slow, Slots::new(sizes.slow))]),
             remotes: BTreeMap::new(),
             elsewhere: BTreeMap::new(),
+            left: LeftRuns::default(),
+            load_report: LoadReport::default(),
             queues: BTreeMap::new(),
             parking: Parking::default(),
             keys: Keys::default(),
@@ -118,7 +125,7 @@ impl Dispatcher {
             offers: BTreeSet::new(),
             slow: HashSet::new(),
             choices: 0,
-            chosen_here: (0, 0),
+            chosen_here: (0, 0, Timestamp::MIN),
             reading: None,
             is_member: false,
             is_keyless: false,
@@ -141,12 +148,12 @@ impl Dispatcher {
     }
 
     /// Who is there was read after the runs came that wait for it; None: it could not be read.
-    pub fn roll_called(&mut self, elsewhere: Option<Vec<ElsewhereExecutor>>) {
+    pub fn roll_called(&mut self, elsewhere: Option<Vec<ElsewhereExecutor>>, now: Timestamp) {
         let Some(elsewhere) = elsewhere else {
             let freed = self.parking.free(&self.roll_calls.failed());
             return self.unpark(freed);
         };
-        self.are_elsewhere(elsewhere);
+        self.are_elsewhere(elsewhere, now);
         let freed = self.parking.free(&self.roll_calls.answered());
         self.roll_calls.called(freed.runs.iter().map(|waiting| waiting.run_id));
         self.unpark(freed);
@@ -192,7 +199,8 @@ impl Dispatcher {
     /// When there is something to do next: an offer runs out, or a rate gives way.
     pub fn next_wake(&self) -> Option<Timestamp> {
         let offer = self.offers.first().map(|(until, _, _)| *until);
-        if self.stopped { None } else { offer.into_iter().chain(self.parking.next_wake()).min() }
+        let others = [self.parking.next_wake(), self.left.next_wake(), self.load_report.next_wake()];
+        if self.stopped { None } else { offer.into_iter().chain(others.into_iter().flatten()).min() }
     }
 
     // --- places -------------------------------------------------------------------------------------
@@ -204,7 +212,7 @@ impl Dispatcher {
             return None;
         }
         self.slots(name).reserved += 1;
-        let has_others = self.elsewhere.values().any(|other| other.group == self.me.group);
+        let has_others = self.elsewhere.values().any(|other| other.executor.group == self.me.group);
         let reservation = SlotReservation { draw: self.draws.next(), has_others, ..self.me.clone() };
         Some((reservation, SlotLocation::Local(name)))
     }
@@ -320,6 +328,9 @@ impl Dispatcher {
     }
 
     fn has_room(&mut self, executor: Uuid) {
+        if self.remotes.get(&executor).is_some_and(|remote| remote.free() == 1) {
+            self.load_report.is_urgent = true;
+        }
         let freed = self.parking.free(&Blocker::Executor(executor));
         self.unpark(freed);
     }
@@ -332,11 +343,31 @@ impl Dispatcher {
     }
 
     /// These are the executors of other nodes.
-    pub fn are_elsewhere(&mut self, elsewhere: Vec<ElsewhereExecutor>) {
-        let elsewhere = elsewhere.into_iter().map(|other| (other.id, other)).collect();
-        if elsewhere != self.elsewhere {
-            self.elsewhere = elsewhere;
+    pub fn are_elsewhere(&mut self, elsewhere: Vec<ElsewhereExecutor>, now: Timestamp) {
+        let mut before = std::mem::take(&mut self.elsewhere);
+        let (count, mut is_same, mut is_news) = (before.len(), true, false);
+        for other in elsewhere {
+            let known = before.remove(&other.id);
+            is_same &= known.as_ref().is_some_and(|known| known.executor.is_same_as(&other));
+            // What was counted since its node last spoke of it holds until that speaks again.
+            let known = known.filter(|known| known.executor == other);
+            is_news |= known.is_none();
+            self.elsewhere.insert(other.id, known.unwrap_or_else(|| ElsewhereSlots::new(other, now)));
+        }
+        if !is_same || count != self.elsewhere.len() {
             self.who_is_there_changed();
+        }
+        if is_news {
+            self.look_at_again(&self.left.queues());
+        }
+    }
+
+    /// Runs of these queues were left to others, and may still wait.
+    fn look_at_again(&mut self, queues: &BTreeSet<QueueName>) {
+        for name in queues {
+            if let Some(queue) = self.queues.get_mut(name) {
+                queue.must_refill();
+            }
         }
     }
 
@@ -350,7 +381,9 @@ impl Dispatcher {
     pub fn asks_for_work(&mut self, id: Uuid, now: Timestamp) {
         if let Some(remote) = self.remotes.get_mut(&id) {
             remote.heard_at = now;
-            remote.missed = 0;
+            if std::mem::take(&mut remote.missed) > 0 {
+                self.load_report.is_urgent = true;
+            }
         }
     }
 
@@ -401,6 +434,7 @@ impl Dispatcher {
             overdue.push(Overdue { executor, job_id: held.job_id, run_id, token });
             if let Some(remote) = self.remotes.get_mut(&executor) {
                 remote.missed = remote.missed.saturating_add(1);
+                self.load_report.is_urgent = true;
             }
         }
         overdue
@@ -508,6 +542,8 @@ impl Dispatcher {
         self.pools.values_mut().for_each(|pool| pool.time_passed(now));
         let freed = self.parking.free_due(now);
         self.unpark(freed);
+        let queues = self.left.take_due(now);
+        self.look_at_again(&queues);
         self.keys.forget_before(now.minus(RATE_PER_MAX), now);
     }
 

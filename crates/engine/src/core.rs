@@ -10,7 +10,7 @@ use ordo_model::{EntityId, FencingToken, JobId, Kind, Millis, Moment, RunId, Tim
 use ordo_store::DueAlarm;
 use uuid::Uuid;
 
-use crate::cluster::ElsewhereExecutor;
+use crate::cluster::{ElsewhereExecutor, NodeLoads};
 use crate::commit::change::{Change, SlotLocation, StartedAttempt, WaitingRun};
 use crate::dispatch::requirements::QueueName;
 use crate::dispatch::{Dispatcher, Draws, Find, Overdue, PoolSizes, Restored};
@@ -112,6 +112,8 @@ pub enum Effect {
     FindWaiting(Find),
     /// Find out who is there on other nodes.
     RollCall,
+    /// Let the other nodes know how the executors of this one are doing.
+    Publish(NodeLoads),
     /// Commit these commands.
     Submit(Vec<CoreCommand>),
     Execute(Box<StartedAttempt>),
@@ -230,6 +232,7 @@ impl Core {
         orders.extend(self.fires(now, &mut effects));
         effects.extend(self.timekeeper.refill().map(Effect::ScanAlarms));
         effects.extend(self.dispatcher.wants_waiting().map(Effect::FindWaiting));
+        effects.extend(self.dispatcher.takes_loads(steady).map(Effect::Publish));
         effects.extend(self.dispatcher.takes_roll_call().then_some(Effect::RollCall));
         if !orders.is_empty() {
             effects.push(Effect::Submit(orders));
@@ -262,9 +265,8 @@ impl Core {
                 }
                 self.dispatcher.restored(attempts);
             }
-            Input::Elsewhere(executors) => self.dispatcher.are_elsewhere(executors),
-            Input::RollCalled(Some(executors)) => self.dispatcher.roll_called(executors),
-            Input::RollCalled(None) => self.dispatcher.wants_roll_call = true,
+            Input::Elsewhere(executors) => self.dispatcher.are_elsewhere(executors, steady),
+            Input::RollCalled(executors) => self.dispatcher.roll_called(executors, steady),
             Input::Reviewed(Reviewed { over, cancel }) => {
                 over.into_iter().for_each(|attempt| self.over(attempt, effects));
                 cancel.into_iter().for_each(|run_id| self.cancel(run_id, effects));

@@ -62,6 +62,11 @@ impl RunId {
         bytes[8] = 0x80 | (bytes[8] & 0x3f);
         RunId(Uuid::from_bytes(bytes))
     }
+
+    /// Whether it is the id of the job's `number`-th run.
+    pub fn is_of(self, job: JobId, number: u64) -> bool {
+        self.0.as_u64_pair().1 == RunId::derive(job, number, Timestamp::MIN).0.as_u64_pair().1
+    }
 }
 
 /// The finalizer of splitmix64.

@@ -1,9 +1,9 @@
 //! What each routing strategy promises: to whom, how evenly, how faithfully.
 
 use ordo_model::job::Routing;
-use ordo_model::routing::{Candidate, Choice, RoutingRequest, choose};
+use ordo_model::routing::{Candidate, Choice, RoutingRequest, SharedRequest, choose, choose_shared};
 use ordo_model::testing::proptest_config;
-use ordo_model::{JobId, Timestamp};
+use ordo_model::{JobId, RunId, Timestamp};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -27,11 +27,20 @@ struct TestExecutor {
     heard_ms: i64,
     chosen: u64,
     chosen_last: u64,
+    chosen_ms: i64,
     missed: u32,
 }
 
 fn executor(number: usize) -> TestExecutor {
-    TestExecutor { name: format!("executor-{number:02}"), free: 1, heard_ms: 0, chosen: 0, chosen_last: 0, missed: 0 }
+    TestExecutor {
+        name: format!("executor-{number:02}"),
+        free: 1,
+        heard_ms: 0,
+        chosen: 0,
+        chosen_last: 0,
+        chosen_ms: 0,
+        missed: 0,
+    }
 }
 
 fn executors(count: usize) -> Vec<TestExecutor> {
@@ -54,6 +63,7 @@ fn candidate(executor: &TestExecutor) -> Candidate<'_> {
         heard_at: Timestamp::from_ms(executor.heard_ms).expect("a time"),
         chosen: executor.chosen,
         chosen_last: executor.chosen_last,
+        chosen_at: Timestamp::from_ms(executor.chosen_ms).expect("a time"),
         missed: executor.missed,
     }
 }
@@ -264,4 +274,85 @@ fn whoever_may_choose_passes_over_one_that_let_its_offer_pass() {
         let choice = choose(routing, &candidates(alone), RoutingRequest { job: JobId(Uuid::nil()), draw: 0 });
         assert_eq!(choice, Choice::Take(0), "{routing:?}: there is nobody else");
     }
+}
+
+/// A choice among the executors of several nodes for the so-manieth run of a job.
+fn pick_shared(routing: Routing, executors: &[TestExecutor], number: u64) -> Choice {
+    let (job, run) = (JobId(Uuid::from_u128(5)), RunId(Uuid::from_u128(u128::from(number))));
+    choose_shared(routing, &candidates(executors), SharedRequest { job, run, number })
+}
+
+fn taken_by(choice: Choice) -> usize {
+    let Choice::Take(place) = choice else { panic!("{choice:?}") };
+    place
+}
+
+#[test]
+fn runs_one_after_the_other_go_once_around_whether_or_not_it_is_known_who_was_chosen() {
+    for routing in [Routing::Round, Routing::Lfu, Routing::Lru] {
+        for knows in [true, false] {
+            let mut all = executors(9);
+            let mut taken: Vec<usize> = (1..=9)
+                .map(|number| {
+                    let place = taken_by(pick_shared(routing, &all, number));
+                    if knows {
+                        all[place].chosen += 1;
+                        all[place].chosen_ms = 1_000 + number as i64;
+                    }
+                    place
+                })
+                .collect();
+            taken.sort_unstable();
+            assert_eq!(taken, (0..9).collect::<Vec<_>>(), "{routing:?}, known: {knows}");
+        }
+    }
+}
+
+#[test]
+fn who_has_no_free_slot_is_passed_over_and_the_next_in_order_has_the_run() {
+    let mut all = executors(4);
+    assert_eq!(pick_shared(Routing::Busyover, &all, 1), Choice::Take(0));
+    all[0].free = 0;
+    assert_eq!(pick_shared(Routing::Busyover, &all, 1), Choice::Take(1));
+    let number = (1..=4).find(|number| {
+        all[0].free = 1;
+        pick_shared(Routing::Round, &all, *number) == Choice::Take(0)
+    });
+    all[0].free = 0;
+    assert_eq!(pick_shared(Routing::Round, &all, number.unwrap()), Choice::Take(1));
+    all.iter_mut().for_each(|executor| executor.free = 0);
+    for routing in ALL.into_iter().filter(|routing| routing.may_choose()) {
+        assert_eq!(pick_shared(routing, &all, 1), Choice::Nobody, "{routing:?}");
+    }
+}
+
+#[test]
+fn who_was_away_catches_up_under_lfu_and_comes_first_under_lru() {
+    let mut all = executors(3);
+    for executor in &mut all {
+        (executor.chosen, executor.chosen_ms) = (100, 50_000);
+    }
+    (all[1].chosen, all[1].chosen_ms) = (10, 40_000);
+    for number in 1..=9 {
+        assert_eq!(pick_shared(Routing::Lfu, &all, number), Choice::Take(1));
+        assert_eq!(pick_shared(Routing::Lru, &all, number), Choice::Take(1));
+    }
+}
+
+#[test]
+fn failover_passes_over_who_was_not_heard_of_for_longer_than_a_heartbeat() {
+    let mut all = executors(3);
+    (all[0].heard_ms, all[1].heard_ms, all[2].heard_ms) = (9_000, 14_000, 17_000);
+    assert_eq!(pick_shared(Routing::Failover, &all, 1), Choice::Take(1));
+    all[1].missed = 1;
+    assert_eq!(pick_shared(Routing::Failover, &all, 1), Choice::Take(2), "nor who let an offer pass");
+}
+
+#[test]
+fn random_chooses_all_of_them_about_equally_often() {
+    let (all, mut counts) = (executors(9), [0u32; 9]);
+    for number in 1..=9_000 {
+        counts[taken_by(pick_shared(Routing::Random, &all, number))] += 1;
+    }
+    assert!(counts.iter().all(|count| (800..1_200).contains(count)), "{counts:?}");
 }

@@ -9,7 +9,8 @@ use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
 use super::{
-    BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, NodeDetails, OVERDUE, Reviewer, Roster, SWEEP_EVERY, SWEEP_MAX,
+    BEAT_EVERY, CLAIM, GOOD_FOR, LEASE_MARGIN, NodeDetails, NodeLoads, OVERDUE, Reviewer, Roster, SWEEP_EVERY,
+    SWEEP_MAX,
 };
 use crate::commit::batcher::chain;
 use crate::core::Input;
@@ -30,6 +31,8 @@ pub(crate) struct ClusterMember {
     pub(crate) ours: watch::Sender<Ownership>,
     pub(crate) reviewer: Reviewer,
     pub(crate) roster: Roster,
+    /// What is to be said of the executors of this node.
+    pub(crate) loads: watch::Receiver<NodeLoads>,
 }
 
 /// The first word of a node. A name is one node's: what runs under it is settled when the name falls silent. Returns
@@ -82,22 +85,45 @@ fn beat(me: &Incarnation, about: &NodeDetails) -> NodeHeartbeat {
 }
 
 impl ClusterMember {
-    pub(crate) async fn run(self) {
+    pub(crate) async fn run(mut self) {
         let mut every = tokio::time::interval(BEAT_EVERY.to_std());
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut settled = BTreeSet::new();
         for count in 0_u64.. {
-            every.tick().await;
+            self.speak_until(every.tick()).await;
             if let Err(fault) = self.beat(count, &mut settled).await {
                 tracing::warn!(error = %chain(&fault), "the store cannot be reached; trying again");
             }
         }
     }
 
+    /// Between two beats only what the others should know at once is said.
+    async fn speak_until<T>(&mut self, tick: impl Future<Output = T>) {
+        let mut tick = std::pin::pin!(tick);
+        let mut is_open = true;
+        loop {
+            tokio::select! {
+                biased;
+                _ = &mut tick => return,
+                changed = self.loads.changed(), if is_open => is_open = changed.is_ok(),
+            }
+            if self.loads.borrow_and_update().is_urgent
+                && let Some(cluster) = self.store.cluster()
+                && let Err(fault) = cluster.beat(&beat(&self.me, &self.about())).await
+            {
+                tracing::warn!(error = %chain(&fault), "how the executors are doing could not be said; the next beat does");
+            }
+        }
+    }
+
+    fn about(&self) -> NodeDetails {
+        NodeDetails { loads: self.loads.borrow().loads.clone(), ..self.about.clone() }
+    }
+
     async fn beat(&self, count: u64, settled: &mut BTreeSet<Uuid>) -> Result<(), Fault> {
         let Some(cluster) = self.store.cluster() else { return Ok(()) };
         self.clock.compare(cluster).await?;
-        let nodes = cluster.beat(&beat(&self.me, &self.about)).await?;
+        let nodes = cluster.beat(&beat(&self.me, &self.about())).await?;
         let draining = nodes.iter().any(|node| node.generation == self.me.generation && node.draining);
         drop(self.core.send(Input::Resting(draining || !self.about.roles.executor)));
         drop(self.core.send(Input::Keyless(is_keyless(&nodes))));

@@ -4,6 +4,7 @@
 //! or done in vain, never doubled or lost.
 
 mod hints;
+mod load;
 mod member;
 mod node;
 mod review;
@@ -12,6 +13,7 @@ mod roster;
 use ordo_model::Millis;
 
 pub(crate) use hints::follow;
+pub use load::{ExecutorLoad, NodeLoads};
 pub(crate) use member::{ClusterMember, hand_over, join, leave};
 pub use node::{NodeDetails, NodeView, Roles};
 pub(crate) use review::Reviewer;

@@ -5,7 +5,7 @@ use ordo_store::{Fault, Node, PARTITIONS, Store};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::NodeOffer;
+use super::{ExecutorLoad, NodeOffer};
 use crate::engine::Engine;
 
 /// What a node does.
@@ -45,6 +45,9 @@ pub struct NodeDetails {
     /// It gives back the concurrency keys of attempts that it ends; nodes of earlier versions do not.
     #[serde(default)]
     pub holds_keys: bool,
+    /// How its executors are doing; those of which it says nothing count as free.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loads: Vec<ExecutorLoad>,
 }
 
 impl NodeDetails {

@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ordo_model::executor::Presence;
-use ordo_store::{Cluster, Fault, Node};
+use ordo_model::Timestamp;
+use ordo_model::executor::{Offer, Presence};
+use ordo_store::{Fault, Node};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 use uuid::Uuid;
 
-use super::NodeDetails;
+use super::{ExecutorLoad, NodeDetails};
 use crate::commit::batcher::chain;
 use crate::core::Input;
 use crate::engine::Engine;
@@ -38,17 +39,32 @@ pub struct ElsewhereExecutor {
     pub tools: BTreeSet<String>,
     /// It is the process of that node.
     pub is_in_process: bool,
+    /// Its node is alive and gives it new work.
+    pub is_served: bool,
+    /// How it is doing, as its node said then.
+    pub load: ExecutorLoad,
+    pub said_at: Timestamp,
+}
+
+impl ElsewhereExecutor {
+    /// Whether it is the same executor, however it is doing.
+    pub(crate) fn is_same_as(&self, other: &ElsewhereExecutor) -> bool {
+        let of = |one: &ElsewhereExecutor| (one.id, one.is_in_process, one.is_served);
+        of(self) == of(other) && self.name == other.name && self.group == other.group && self.tools == other.tools
+    }
 }
 
 #[derive(Clone)]
 pub(crate) struct Roster {
     engine: Engine,
     wanted: Arc<Notify>,
+    /// One look at a time, and its result is passed on before the next: an older list must not replace a newer one.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Roster {
     pub(crate) fn new(engine: Engine) -> Roster {
-        Roster { engine, wanted: Arc::default() }
+        Roster { engine, wanted: Arc::default(), turn: Arc::default() }
     }
 
     /// Something changed somewhere: look soon.
@@ -59,9 +75,11 @@ impl Roster {
     pub(crate) async fn run(self) {
         loop {
             self.wanted.notified().await;
+            let turn = self.turn.lock().await;
             if let Some(elsewhere) = self.found().await {
                 self.engine.send_input(Input::Elsewhere(elsewhere));
             }
+            drop(turn);
             tokio::time::sleep(GOOD_FOR).await;
         }
     }
@@ -70,11 +88,13 @@ impl Roster {
     pub(crate) async fn answer(self, mut calls: mpsc::UnboundedReceiver<()>) {
         while calls.recv().await.is_some() {
             while calls.try_recv().is_ok() {}
+            let turn = self.turn.lock().await;
             let elsewhere = self.found().await;
             if elsewhere.is_none() {
                 tokio::time::sleep(GOOD_FOR).await;
             }
             self.engine.send_input(Input::RollCalled(elsewhere));
+            drop(turn);
         }
     }
 
@@ -93,7 +113,9 @@ impl Roster {
         let Some(cluster) = store.cluster() else { return Ok(Vec::new()) };
         // Nobody comes or goes here while the list is read: it would be older than what is known.
         let _turn = engine.registry().registering().await;
-        let mut elsewhere = in_process(cluster, engine.me().generation).await?;
+        let nodes = cluster.nodes().await?;
+        let spoken = Spoken::of(&nodes);
+        let mut elsewhere = spoken.in_process(engine.me().generation);
         let listed = engine.executors().await?;
         let there = listed.iter().filter(|listed| listed.executor.is_there()).map(|listed| listed.id);
         engine.let_go_of_all_but(&there.collect());
@@ -106,8 +128,7 @@ impl Roster {
             let offer = listed.executor.offer;
             // One whose node is dead goes to another within its lease.
             if listed.executor.presence == Presence::Alive {
-                let (name, group, tools) = (offer.name, offer.group, offer.tools);
-                elsewhere.push(ElsewhereExecutor { id: listed.id, name, group, tools, is_in_process: false });
+                elsewhere.push(spoken.executor(listed.id, offer, &listed.executor.node));
             }
         }
         engine.registry().set_elsewhere(elsewhere.clone());
@@ -115,14 +136,39 @@ impl Roster {
     }
 }
 
-/// The executors inside the other nodes.
-async fn in_process(cluster: &dyn Cluster, me: Uuid) -> Result<Vec<ElsewhereExecutor>, Fault> {
-    let nodes = cluster.nodes().await?;
-    let others = nodes.iter().filter(|node| node.generation != me && node.is_alive && !node.draining);
-    Ok(others.filter_map(offered).collect())
+/// What the nodes said of themselves.
+struct Spoken<'a>(Vec<(&'a Node, NodeDetails)>);
+
+impl<'a> Spoken<'a> {
+    fn of(nodes: &'a [Node]) -> Spoken<'a> {
+        Spoken(nodes.iter().filter(|node| node.is_alive).map(|node| (node, NodeDetails::of(node))).collect())
+    }
+
+    /// The executors inside the other nodes.
+    fn in_process(&self, me: Uuid) -> Vec<ElsewhereExecutor> {
+        let others = self.0.iter().filter(|(node, _)| node.generation != me && !node.draining);
+        let inside = others.filter_map(|(node, about)| {
+            let NodeOffer { group, tools } = about.executor.clone()?;
+            let load = load_of(about, node.generation, u32::MAX);
+            let (id, name, said_at) = (node.generation, node.name.clone(), node.beat_at);
+            Some(ElsewhereExecutor { id, name, group, tools, is_in_process: true, is_served: true, load, said_at })
+        });
+        inside.collect()
+    }
+
+    /// An executor that talks to the node of this name.
+    fn executor(&self, id: Uuid, offer: Offer, node: &str) -> ElsewhereExecutor {
+        let Offer { name, group, tools, capacity, .. } = offer;
+        let found = self.0.iter().find(|(alive, _)| alive.name == node);
+        let is_served = found.is_some_and(|(node, _)| !node.draining);
+        let load = found.map(|(_, about)| load_of(about, id, capacity)).unwrap_or_default();
+        let said_at = found.map_or(Timestamp::MIN, |(node, _)| node.beat_at);
+        ElsewhereExecutor { id, name, group, tools, is_in_process: false, is_served, load, said_at }
+    }
 }
 
-fn offered(node: &Node) -> Option<ElsewhereExecutor> {
-    let NodeOffer { group, tools } = NodeDetails::of(node).executor?;
-    Some(ElsewhereExecutor { id: node.generation, name: node.name.clone(), group, tools, is_in_process: true })
+/// Of whom nothing is said may have come a moment ago.
+fn load_of(about: &NodeDetails, id: Uuid, capacity: u32) -> ExecutorLoad {
+    let said = about.loads.iter().find(|load| load.id == id).cloned();
+    said.unwrap_or_else(|| ExecutorLoad { id, free: capacity, ..ExecutorLoad::default() })
 }

@@ -7,15 +7,16 @@ use std::collections::BTreeSet;
 
 use ordo_model::job::{Command, SlotReservation};
 use ordo_model::limits::{LEASE, OFFER};
-use ordo_model::routing::{Candidate, Choice, RoutingRequest, choose};
+use ordo_model::routing::{Candidate, Choice, RoutingRequest, SharedRequest, choose, choose_shared};
 use ordo_model::{Incarnation, JobId, Millis, Timestamp};
 use uuid::Uuid;
 
 use super::dispatcher::{Dispatcher, Starting};
+use super::elsewhere::ElsewhereSlots;
 use super::keys::KeyVerdict;
+use super::left::Leaving;
 use super::parking::Blocker;
-use super::requirements::QueueName;
-use crate::cluster::ElsewhereExecutor;
+use super::requirements::{QueueName, Requirements};
 use crate::commit::change::{SlotLocation, WaitingRun};
 
 /// A run that is to begin.
@@ -71,24 +72,45 @@ impl Dispatcher {
                 return Ok(None);
             }
         }
-        let requirements = waiting.requirements.clone();
-        // Which one of all executors it belongs to, every node finds out for itself: the one that is elsewhere is given it
-        // there. Where any of them will do, one that is here does.
-        let is_for_one_of_all = requirements.terms.meant_for.is_some() || !requirements.terms.routing.may_choose();
-        let mut candidates = self.candidates(&requirements.queue, now);
-        if is_for_one_of_all {
-            candidates = self.with_elsewhere(candidates, &requirements.queue, now);
+        if self.must_be_called(&waiting) {
+            let next = self.roll_calls.want();
+            self.park(next, waiting);
+            return Ok(None);
         }
+        let requirements = waiting.requirements.clone();
+        let (terms, queue) = (&requirements.terms, &requirements.queue);
         let draw = ordo_model::id::mix(self.choices);
-        let meant_for = requirements.terms.meant_for.and_then(|id| candidates.iter().position(|one| one.id == id));
-        let choice = match meant_for {
-            Some(place) if candidates[place].free > 0 => Choice::Take(place),
-            Some(place) => Choice::WaitFor(place),
-            None if requirements.terms.routing.may_choose() && is_for_one_of_all => {
-                candidates.retain(|one| !self.elsewhere.contains_key(&one.id));
-                choose(requirements.terms.routing, &candidates, RoutingRequest { job: waiting.job_id, draw })
-            }
-            None => choose(requirements.terms.routing, &candidates, RoutingRequest { job: waiting.job_id, draw }),
+        let asked = RoutingRequest { job: waiting.job_id, draw };
+        let mut meant_for = None;
+        // Every node finds out for itself which one of all executors gets it. One that is elsewhere is given it there.
+        let (candidates, choice) = if terms.meant_for.is_some() || !terms.routing.may_choose() {
+            let mut candidates = self.candidates(queue, now);
+            candidates.extend(self.others(queue).map(ElsewhereSlots::as_full));
+            self.put_in_order(&mut candidates);
+            meant_for = terms.meant_for.and_then(|id| candidates.iter().position(|one| one.id == id));
+            let choice = match meant_for {
+                Some(place) if candidates[place].free > 0 => Choice::Take(place),
+                Some(place) => Choice::WaitFor(place),
+                // Whom the share was meant for is gone: anybody who is here may have it.
+                None if terms.routing.may_choose() => {
+                    candidates.retain(|one| !self.elsewhere.contains_key(&one.id));
+                    choose(terms.routing, &candidates, asked)
+                }
+                None => choose(terms.routing, &candidates, asked),
+            };
+            (candidates, choice)
+        } else if self.is_for_any_node(&waiting, now) {
+            let mut candidates = self.candidates(queue, now);
+            candidates.extend(self.others(queue).map(ElsewhereSlots::candidate));
+            self.put_in_order(&mut candidates);
+            let number = terms.number.unwrap_or_else(|| waiting.run_id.0.as_u64_pair().1);
+            let asked = SharedRequest { job: waiting.job_id, run: waiting.run_id, number };
+            let choice = choose_shared(terms.routing, &candidates, asked);
+            (candidates, choice)
+        } else {
+            let candidates = self.candidates(queue, now);
+            let choice = choose(terms.routing, &candidates, asked);
+            (candidates, choice)
         };
         let chosen = |place: usize| candidates[place].id;
         match choice {
@@ -99,6 +121,12 @@ impl Dispatcher {
                 self.park(Blocker::Executor(executor), waiting);
                 Ok(None)
             }
+            Choice::Take(place) if self.elsewhere.contains_key(&candidates[place].id) => {
+                let executor = chosen(place);
+                drop(candidates);
+                self.leave_to(executor, &waiting, now);
+                Ok(None)
+            }
             Choice::Take(place) => {
                 let executor = chosen(place);
                 // Where somebody else could have it, nobody waits for one that does not take it.
@@ -107,18 +135,26 @@ impl Dispatcher {
                 let may_choose = has_others && requirements.terms.routing.may_choose();
                 Ok(Some(self.start_at(executor, &waiting, if may_choose { OFFER } else { LEASE }, now)))
             }
-            Choice::All if self.is_member && !self.called.contains(&waiting.run_id) => {
-                drop(candidates);
-                self.wants_roll_call = true;
-                self.park(Blocker::RollCall, waiting);
-                Ok(None)
-            }
             Choice::All => {
                 let executors = candidates.iter().map(|one| incarnation(one)).collect();
                 drop(candidates);
                 Ok(Some(self.start_at_all(executors, &waiting)))
             }
         }
+    }
+
+    /// Whether it is to be found out first who is there: for whom the run is must not be decided on a list from before it came,
+    /// in which whoever has come meanwhile is missing.
+    fn must_be_called(&self, waiting: &WaitingRun) -> bool {
+        let terms = &waiting.requirements.terms;
+        let is_for_one_of_all = match terms.meant_for {
+            Some(id) => {
+                let is_here = id == self.me.executor.generation || self.remotes.contains_key(&id);
+                !is_here && !self.elsewhere.contains_key(&id)
+            }
+            None => !terms.routing.may_choose(),
+        };
+        self.is_member && is_for_one_of_all && !self.roll_calls.counts_for(waiting.run_id)
     }
 
     /// Whoever could run something of this queue: this process first, the others in the order of their names.
@@ -134,6 +170,7 @@ impl Dispatcher {
                 heard_at: now,
                 chosen: self.chosen_here.0,
                 chosen_last: self.chosen_here.1,
+                chosen_at: self.chosen_here.2,
                 missed: 0,
             };
             there.insert(0, here);
@@ -141,28 +178,51 @@ impl Dispatcher {
         there
     }
 
-    /// All who could run something of this queue, in an order that is the same on every node: the executors inside nodes
-    /// first, then the others, by name. One that is elsewhere is waited for: it gets the run there.
-    fn with_elsewhere<'a>(
-        &'a self,
-        mut there: Vec<Candidate<'a>>,
-        queue: &QueueName,
-        now: Timestamp,
-    ) -> Vec<Candidate<'a>> {
-        let serves = |other: &&ElsewhereExecutor| other.group == queue.group && other.tools.contains(&queue.tool);
-        there.extend(self.elsewhere.values().filter(serves).map(|other| Candidate {
-            id: other.id,
-            name: &other.name,
-            free: 0,
-            heard_at: now,
-            chosen: 0,
-            chosen_last: 0,
-            missed: 0,
-        }));
-        let me = self.me.executor.generation;
-        let is_in_process = |id: Uuid| id == me || self.elsewhere.get(&id).is_some_and(|other| other.is_in_process);
-        there.sort_by_key(|one| (!is_in_process(one.id), one.name, one.id));
-        there
+    /// The executors of other nodes that could run something of this queue.
+    fn others(&self, queue: &QueueName) -> impl Iterator<Item = &ElsewhereSlots> {
+        self.elsewhere.values().filter(move |other| other.serves(queue))
+    }
+
+    /// An order that is the same on every node: the executors inside nodes first, then the others, by name.
+    fn put_in_order(&self, candidates: &mut [Candidate<'_>]) {
+        candidates.sort_by_key(|one| (!self.is_in_process(one.id), one.name, one.id));
+    }
+
+    fn is_in_process(&self, id: Uuid) -> bool {
+        id == self.me.executor.generation || self.elsewhere.get(&id).is_some_and(|other| other.executor.is_in_process)
+    }
+
+    /// Whether executors of other nodes are asked too. What only the executors inside nodes could run begins where it came to be, if one
+    /// is as good as another; and what was left to others in vain goes to one that is here.
+    fn is_for_any_node(&mut self, waiting: &WaitingRun, now: Timestamp) -> bool {
+        let Requirements { queue, terms } = waiting.requirements.as_ref();
+        if self.others(queue).next().is_none() {
+            return false;
+        }
+        let is_inside = self.others(queue).all(|other| other.executor.is_in_process)
+            && !self.remotes.values().any(|remote| remote.serves(queue));
+        if is_inside && terms.routing.is_indifferent() {
+            return false;
+        }
+        let is_over = self.left.is_over(waiting.run_id, now);
+        if is_over && let Some(other) = self.left.blame(waiting.run_id).and_then(|id| self.elsewhere.get_mut(&id)) {
+            other.let_pass();
+        }
+        !is_over
+    }
+
+    /// The run is for an executor of another node: that one reads of it in the store.
+    fn leave_to(&mut self, executor: Uuid, waiting: &WaitingRun, now: Timestamp) {
+        match self.left.leave(waiting.run_id, &waiting.requirements.queue, executor, now) {
+            Leaving::Anew => {
+                if let Some(other) = self.elsewhere.get_mut(&executor) {
+                    other.was_left_a_run(now);
+                }
+            }
+            Leaving::Again => {}
+            Leaving::InVain => drop(self.roll_calls.want()),
+        }
+        self.forget(waiting.run_id);
     }
 
     fn start_at(&mut self, executor: Uuid, waiting: &WaitingRun, patience: Millis, now: Timestamp) -> RunStart {
@@ -172,12 +232,16 @@ impl Dispatcher {
             Some(remote) => {
                 remote.chosen += 1;
                 remote.chosen_last = choices;
+                remote.chosen_at = now;
                 remote.reserved += 1;
+                if remote.free() == 0 {
+                    self.load_report.is_urgent = true;
+                }
                 (remote.reservation(), SlotLocation::Remote(executor))
             }
             None => {
                 let pool = waiting.requirements.queue.pool;
-                self.chosen_here = (self.chosen_here.0 + 1, choices);
+                self.chosen_here = (self.chosen_here.0 + 1, choices, now);
                 self.slots(pool).reserved += 1;
                 (self.me.clone(), SlotLocation::Local(pool))
             }

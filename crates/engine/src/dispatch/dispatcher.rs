@@ -12,10 +12,14 @@ use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use uuid::Uuid;
 
 use super::draws::Draws;
+use super::elsewhere::ElsewhereSlots;
 use super::keys::{KeyVerdict, Keys};
+use super::left::LeftRuns;
+use super::loads::LoadReport;
 use super::parking::{Blocker, Freed, Parking};
 use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
+use super::roll_call::RollCalls;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
 use crate::cluster::ElsewhereExecutor;
@@ -73,7 +77,9 @@ pub struct Dispatcher {
     pub(super) pools: BTreeMap<Pool, Slots>,
     pub(super) remotes: BTreeMap<Uuid, RemoteSlots>,
     /// The executors of other nodes, by generation: they are given work there.
-    pub(super) elsewhere: BTreeMap<Uuid, ElsewhereExecutor>,
+    pub(super) elsewhere: BTreeMap<Uuid, ElsewhereSlots>,
+    pub(super) left: LeftRuns,
+    pub(super) load_report: LoadReport,
     pub(super) queues: BTreeMap<QueueName, RunQueue>,
     pub(super) parking: Parking,
     pub(super) keys: Keys,
@@ -86,17 +92,14 @@ pub struct Dispatcher {
     pub(super) slow: HashSet<JobId>,
     /// How many choices were made; also the source of their chance.
     pub(super) choices: u64,
-    /// How often this process itself was chosen.
-    pub(super) chosen_here: (u64, u64),
+    /// How often this process itself was chosen, when that was last, in choices, and at which moment.
+    pub(super) chosen_here: (u64, u64, Timestamp),
     reading: Option<QueueName>,
     /// One of several nodes: what it knows of the executors of others may be old.
     pub(super) is_member: bool,
     /// Nodes of an earlier version are there: see [`SlotReservation::is_keyless`].
     pub(crate) is_keyless: bool,
-    /// It is to be found out who is there.
-    pub(crate) wants_roll_call: bool,
-    /// Broadcasts that came before the last roll call: it counts for them.
-    pub(super) called: HashSet<RunId>,
+    pub(super) roll_calls: RollCalls,
     /// Others are to take the work for now.
     pub(super) resting: bool,
     pub(super) stopped: bool,
@@ -111,6 +114,8 @@ impl Dispatcher {
             pools: BTreeMap::from([(Pool::Fast, Slots::new(sizes.fast)), (Pool::Slow, Slots::new(sizes.slow))]),
             remotes: BTreeMap::new(),
             elsewhere: BTreeMap::new(),
+            left: LeftRuns::default(),
+            load_report: LoadReport::default(),
             queues: BTreeMap::new(),
             parking: Parking::default(),
             keys: Keys::default(),
@@ -120,12 +125,11 @@ impl Dispatcher {
             offers: BTreeSet::new(),
             slow: HashSet::new(),
             choices: 0,
-            chosen_here: (0, 0),
+            chosen_here: (0, 0, Timestamp::MIN),
             reading: None,
             is_member: false,
             is_keyless: false,
-            wants_roll_call: false,
-            called: HashSet::new(),
+            roll_calls: RollCalls::default(),
             resting: false,
             stopped: false,
         };
@@ -140,14 +144,18 @@ impl Dispatcher {
 
     /// Whether it is to be found out who is there.
     pub fn takes_roll_call(&mut self) -> bool {
-        std::mem::take(&mut self.wants_roll_call)
+        self.roll_calls.take_wanted()
     }
 
-    /// Who is there was read after the broadcasts came that wait for it.
-    pub fn roll_called(&mut self, elsewhere: Vec<ElsewhereExecutor>) {
-        self.are_elsewhere(elsewhere);
-        let freed = self.parking.free(&Blocker::RollCall);
-        self.called = freed.runs.iter().map(|waiting| waiting.run_id).collect();
+    /// Who is there was read after the runs came that wait for it; None: it could not be read.
+    pub fn roll_called(&mut self, elsewhere: Option<Vec<ElsewhereExecutor>>, now: Timestamp) {
+        let Some(elsewhere) = elsewhere else {
+            let freed = self.parking.free(&self.roll_calls.failed());
+            return self.unpark(freed);
+        };
+        self.are_elsewhere(elsewhere, now);
+        let freed = self.parking.free(&self.roll_calls.answered());
+        self.roll_calls.called(freed.runs.iter().map(|waiting| waiting.run_id));
         self.unpark(freed);
     }
 
@@ -191,7 +199,8 @@ impl Dispatcher {
     /// When there is something to do next: an offer runs out, or a rate gives way.
     pub fn next_wake(&self) -> Option<Timestamp> {
         let offer = self.offers.first().map(|(until, _, _)| *until);
-        if self.stopped { None } else { offer.into_iter().chain(self.parking.next_wake()).min() }
+        let others = [self.parking.next_wake(), self.left.next_wake(), self.load_report.next_wake()];
+        if self.stopped { None } else { offer.into_iter().chain(others.into_iter().flatten()).min() }
     }
 
     // --- places -------------------------------------------------------------------------------------
@@ -203,7 +212,7 @@ impl Dispatcher {
             return None;
         }
         self.slots(name).reserved += 1;
-        let has_others = self.elsewhere.values().any(|other| other.group == self.me.group);
+        let has_others = self.elsewhere.values().any(|other| other.executor.group == self.me.group);
         let reservation = SlotReservation { draw: self.draws.next(), has_others, ..self.me.clone() };
         Some((reservation, SlotLocation::Local(name)))
     }
@@ -224,7 +233,7 @@ impl Dispatcher {
 
     /// A reserved slot became a running attempt. Returns whether its executor is still there.
     pub fn began(&mut self, assignment: &StartedAttempt, now: Timestamp) -> bool {
-        self.known.remove(&assignment.run_id);
+        self.forget(assignment.run_id);
         let starting = self.starting.remove(&assignment.run_id);
         let (key, patience) = starting.map_or((None, LEASE), |starting| (starting.key, starting.patience));
         let attempt = (assignment.run_id, assignment.token);
@@ -277,8 +286,7 @@ impl Dispatcher {
 
     /// A `Start` or `Broadcast` command was answered, one way or the other.
     pub fn answered(&mut self, run: RunId) {
-        self.known.remove(&run);
-        self.called.remove(&run);
+        self.forget(run);
         if let Some(starting) = self.starting.remove(&run) {
             starting.rate.iter().for_each(|key| self.keys.did_not_start(key));
             self.release_key(starting.key);
@@ -320,6 +328,9 @@ impl Dispatcher {
     }
 
     fn has_room(&mut self, executor: Uuid) {
+        if self.remotes.get(&executor).is_some_and(|remote| remote.free() == 1) {
+            self.load_report.is_urgent = true;
+        }
         let freed = self.parking.free(&Blocker::Executor(executor));
         self.unpark(freed);
     }
@@ -332,11 +343,31 @@ impl Dispatcher {
     }
 
     /// These are the executors of other nodes.
-    pub fn are_elsewhere(&mut self, elsewhere: Vec<ElsewhereExecutor>) {
-        let elsewhere = elsewhere.into_iter().map(|other| (other.id, other)).collect();
-        if elsewhere != self.elsewhere {
-            self.elsewhere = elsewhere;
+    pub fn are_elsewhere(&mut self, elsewhere: Vec<ElsewhereExecutor>, now: Timestamp) {
+        let mut before = std::mem::take(&mut self.elsewhere);
+        let (count, mut is_same, mut is_news) = (before.len(), true, false);
+        for other in elsewhere {
+            let known = before.remove(&other.id);
+            is_same &= known.as_ref().is_some_and(|known| known.executor.is_same_as(&other));
+            // What was counted since its node last spoke of it holds until that speaks again.
+            let known = known.filter(|known| known.executor == other);
+            is_news |= known.is_none();
+            self.elsewhere.insert(other.id, known.unwrap_or_else(|| ElsewhereSlots::new(other, now)));
+        }
+        if !is_same || count != self.elsewhere.len() {
             self.who_is_there_changed();
+        }
+        if is_news {
+            self.look_at_again(&self.left.queues());
+        }
+    }
+
+    /// Runs of these queues were left to others, and may still wait.
+    fn look_at_again(&mut self, queues: &BTreeSet<QueueName>) {
+        for name in queues {
+            if let Some(queue) = self.queues.get_mut(name) {
+                queue.must_refill();
+            }
         }
     }
 
@@ -350,7 +381,9 @@ impl Dispatcher {
     pub fn asks_for_work(&mut self, id: Uuid, now: Timestamp) {
         if let Some(remote) = self.remotes.get_mut(&id) {
             remote.heard_at = now;
-            remote.missed = 0;
+            if std::mem::take(&mut remote.missed) > 0 {
+                self.load_report.is_urgent = true;
+            }
         }
     }
 
@@ -401,6 +434,7 @@ impl Dispatcher {
             overdue.push(Overdue { executor, job_id: held.job_id, run_id, token });
             if let Some(remote) = self.remotes.get_mut(&executor) {
                 remote.missed = remote.missed.saturating_add(1);
+                self.load_report.is_urgent = true;
             }
         }
         overdue
@@ -425,7 +459,7 @@ impl Dispatcher {
         for name in gone {
             let queue = self.queues.remove(&name);
             for waiting in queue.iter().flat_map(|queue| &queue.runs) {
-                self.known.remove(&waiting.run_id);
+                self.forget(waiting.run_id);
             }
         }
         for name in wanted {
@@ -462,8 +496,14 @@ impl Dispatcher {
             None => Some(waiting),
         };
         if let Some(left) = left {
-            self.known.remove(&left.run_id);
+            self.forget(left.run_id);
         }
+    }
+
+    /// The run is in memory no more.
+    pub(super) fn forget(&mut self, run: RunId) {
+        self.known.remove(&run);
+        self.roll_calls.forget(run);
     }
 
     /// A key that is busy, with as many waiting for it as memory holds.
@@ -481,7 +521,7 @@ impl Dispatcher {
 
     pub(super) fn park(&mut self, blocker: Blocker, waiting: WaitingRun) {
         if let Some(left) = self.parking.park(blocker, waiting) {
-            self.known.remove(&left.run_id);
+            self.forget(left.run_id);
         }
     }
 
@@ -502,6 +542,8 @@ impl Dispatcher {
         self.pools.values_mut().for_each(|pool| pool.time_passed(now));
         let freed = self.parking.free_due(now);
         self.unpark(freed);
+        let queues = self.left.take_due(now);
+        self.look_at_again(&queues);
         self.keys.forget_before(now.minus(RATE_PER_MAX), now);
     }
 

@@ -4,12 +4,16 @@ mod choosing;
 pub mod deliveries;
 pub(crate) mod dispatcher;
 mod draws;
+mod elsewhere;
 pub mod executors;
 mod keys;
+mod left;
+mod loads;
 mod parking;
 mod pools;
 mod remote;
 pub(crate) mod requirements;
+mod roll_call;
 mod run_queue;
 mod slots;
 

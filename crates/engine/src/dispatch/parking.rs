@@ -13,14 +13,25 @@ use crate::commit::change::WaitingRun;
 
 /// How many runs one blocker holds in memory.
 const PARKED_MAX: usize = 200;
+/// How many one roll call is for: it is over in a moment, and each costs a look at the store.
+const CALLED_MAX: usize = 2_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Blocker {
     Executor(Uuid),
     Key(String),
     Rate(String),
-    /// A broadcast waits until it is known who is there.
-    RollCall,
+    /// It is to be known first who is there: the roll call of this number says so.
+    RollCall(u64),
+}
+
+impl Blocker {
+    fn room(&self) -> usize {
+        match self {
+            Blocker::Executor(_) | Blocker::Key(_) | Blocker::Rate(_) => PARKED_MAX,
+            Blocker::RollCall(_) => CALLED_MAX,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -46,14 +57,15 @@ pub(super) struct Freed {
 
 impl Parking {
     pub(super) fn has_room(&self, blocker: &Blocker) -> bool {
-        self.lots.get(blocker).is_none_or(|lot| lot.runs.len() < PARKED_MAX)
+        self.lots.get(blocker).is_none_or(|lot| lot.runs.len() < blocker.room())
     }
 
     /// Holds the run; returns the one that has no room, if there is one.
     pub(super) fn park(&mut self, blocker: Blocker, waiting: WaitingRun) -> Option<WaitingRun> {
+        let room = blocker.room();
         let lot = self.lots.entry(blocker).or_default();
         lot.runs.insert(waiting);
-        if lot.runs.len() <= PARKED_MAX {
+        if lot.runs.len() <= room {
             return None;
         }
         let last = lot.runs.pop_last()?;

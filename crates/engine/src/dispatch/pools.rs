@@ -50,7 +50,9 @@ impl Dispatcher {
 
     /// This process takes work, and nobody else could take it too.
     fn is_own(&self) -> bool {
-        let is_shared = self.remotes.values().any(|remote| remote.group == self.me.group);
+        let there = self.elsewhere.values().map(|other| &other.executor).filter(|other| !other.is_in_process);
+        let mut groups = self.remotes.values().map(|remote| &remote.group).chain(there.map(|other| &other.group));
+        let is_shared = groups.any(|group| *group == self.me.group);
         !self.stopped && !self.resting && !is_shared
     }
 

@@ -4,7 +4,7 @@
 //! without reading its job.
 
 use ordo_model::Millis;
-use ordo_model::job::{ActiveRun, Job, Pool, Routing};
+use ordo_model::job::{ActiveRun, Definition, Job, Pool, Routing};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -34,6 +34,9 @@ pub struct RunTerms {
     pub concurrency: Option<ConcurrencyLimit>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// Counts the attempts of the job, where executors of several nodes take turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
 }
 
 /// At most `max` attempts with this key at once.
@@ -62,7 +65,17 @@ impl Requirements {
             meant_for: run.shard.map(|shard| shard.executor),
             concurrency: concurrency.map(|(limit, key)| ConcurrencyLimit { key, max: limit.max }),
             rate: rate.map(|(rate, key)| Rate { key, limit: rate.limit, per: rate.per }),
+            number: number(job, run),
         };
         Requirements { queue, terms }
     }
+}
+
+/// None where it does not matter, so that the rows of most runs stay small: the executors inside nodes begin what falls due there.
+fn number(job: &Job, run: &ActiveRun) -> Option<u64> {
+    let routing = job.definition.routing;
+    let is_inside = job.definition.group == Definition::DEFAULT_GROUP && routing.is_indifferent();
+    let takes_turns = routing.may_choose() && routing != Routing::Random && run.shard.is_none();
+    let number = if takes_turns && !is_inside { job.number_of(run.id) } else { None };
+    number.map(|number| number + u64::from(run.attempts))
 }

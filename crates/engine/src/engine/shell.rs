@@ -9,8 +9,9 @@ use ordo_model::job::{AttemptReport, Command};
 use ordo_model::moment::step_in_words;
 use ordo_model::{EntityId, JobId, Kind, Timestamp};
 use ordo_store::{DueAlarm, Fault, Partition, Store};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
+use crate::cluster::NodeLoads;
 use crate::commit::batcher::{BatcherMessage, chain};
 use crate::commit::change::StartedAttempt;
 use crate::commit::job_command::Request;
@@ -71,6 +72,7 @@ pub(crate) struct CoreShell {
     pub(crate) registry: Arc<ExecutorRegistry>,
     pub(crate) reconcile: mpsc::UnboundedSender<EntityId>,
     pub(crate) roll_call: mpsc::UnboundedSender<()>,
+    pub(crate) loads: watch::Sender<NodeLoads>,
     pub(crate) drained: Option<oneshot::Sender<()>>,
     /// Those who wait until the core is idle.
     pub(crate) idle: Vec<oneshot::Sender<()>>,
@@ -116,6 +118,7 @@ impl CoreShell {
             Effect::FindWaiting(find) => self.find_waiting(find),
             // Nobody calls only while the process begins or goes down; the next beat brings it about.
             Effect::RollCall => drop(self.roll_call.send(())),
+            Effect::Publish(loads) => drop(self.loads.send_replace(loads)),
             Effect::Submit(orders) => {
                 let request = |CoreCommand { job_id, slotted, location }| Request {
                     slotted,

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::shell::{CoreMessage, CoreShell};
 use super::{Engine, EngineOptions, Shared, intake, settling, upkeep};
-use crate::cluster::{self, ClusterMember, NodeOffer, Reviewer, Roster};
+use crate::cluster::{self, ClusterMember, NodeLoads, NodeOffer, Reviewer, Roster};
 use crate::commit::batcher::{Batcher, BatcherMessage};
 use crate::commit::rounds::Rounds;
 use crate::core::{Core, Input};
@@ -50,6 +50,7 @@ struct Links {
     flushes: UnboundedSender<FlushOfRun>,
     reconcile: UnboundedSender<EntityId>,
     roll_call: UnboundedSender<()>,
+    loads: watch::Sender<NodeLoads>,
 }
 
 /// The other ends: each is taken by the one that it is for.
@@ -61,6 +62,7 @@ struct Inboxes {
     flushes: UnboundedReceiver<FlushOfRun>,
     reconcile: UnboundedReceiver<EntityId>,
     roll_call: UnboundedReceiver<()>,
+    loads: watch::Receiver<NodeLoads>,
 }
 
 fn channels() -> (Links, Inboxes) {
@@ -71,6 +73,7 @@ fn channels() -> (Links, Inboxes) {
     let (to_flushes, flushes) = unbounded_channel();
     let (to_reconcile, reconcile) = unbounded_channel();
     let (to_roll_call, roll_call) = unbounded_channel();
+    let (to_loads, loads) = watch::channel(NodeLoads::default());
     let links = Links {
         batcher: to_batcher,
         inputs: to_inputs,
@@ -79,8 +82,9 @@ fn channels() -> (Links, Inboxes) {
         flushes: to_flushes,
         reconcile: to_reconcile,
         roll_call: to_roll_call,
+        loads: to_loads,
     };
-    (links, Inboxes { batcher, inputs, core, lines, flushes, reconcile, roll_call })
+    (links, Inboxes { batcher, inputs, core, lines, flushes, reconcile, roll_call, loads })
 }
 
 /// What the parts of an engine are made of.
@@ -161,6 +165,7 @@ impl Wiring {
             registry: self.registry.clone(),
             reconcile: self.links.reconcile.clone(),
             roll_call: self.links.roll_call.clone(),
+            loads: self.links.loads.clone(),
             drained: None,
             idle: Vec::new(),
             untidy: self.untidy.clone(),
@@ -255,7 +260,7 @@ impl Engine {
         engine.begin_upkeep(store.is_shared(), untidy);
         *engine.reconciler() = Some(tokio::spawn(reconciler.run()));
         if store.is_shared() {
-            engine.be_a_member(store, store_clock, inputs, reviewer, inboxes.roll_call);
+            engine.be_a_member(store, store_clock, inputs, reviewer, inboxes.roll_call, inboxes.loads);
         }
         Ok(engine)
     }
@@ -279,6 +284,7 @@ impl Engine {
         core: UnboundedSender<Input>,
         reviewer: Reviewer,
         roll_calls: UnboundedReceiver<()>,
+        loads: watch::Receiver<NodeLoads>,
     ) {
         let ours = self.shared.ownership.clone();
         let watched = ours.subscribe();
@@ -301,7 +307,8 @@ impl Engine {
             reviewer.clone(),
             roster.clone(),
         )));
-        let member = ClusterMember { engine: self.clone(), store, clock, me, about, core, ours, reviewer, roster };
+        let member =
+            ClusterMember { engine: self.clone(), store, clock, me, about, core, ours, reviewer, roster, loads };
         self.keep_task(tokio::spawn(member.run()));
     }
 

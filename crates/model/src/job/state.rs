@@ -26,6 +26,9 @@ use crate::text::is_default;
 use crate::time::{Millis, Timestamp};
 use crate::trace::TraceParent;
 
+/// How many numbers are tried for a run whose id says which one it has; what was skipped or ended meanwhile lies in between.
+const NUMBERS_TRIED: usize = 200;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     pub id: JobId,
@@ -322,6 +325,13 @@ impl Job {
     /// Which pool runs the job, as of its last event.
     pub fn pool(&self) -> Pool {
         self.pace.seen_at(self.updated_at).pool()
+    }
+
+    /// The run's number among all of the job, read from its id; None if it lies too far back to look for.
+    pub fn number_of(&self, run: RunId) -> Option<u64> {
+        let newer = self.active.iter().rev().take_while(|other| other.id != run).count() as u64;
+        let newest = self.run_count.saturating_sub(newer);
+        (1..=newest).rev().take(NUMBERS_TRIED).find(|number| run.is_of(self.id, *number))
     }
 
     /// The concurrency key that an attempt of the run holds if it begins now. What goes to all is limited where it is executed:

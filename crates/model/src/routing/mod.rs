@@ -4,7 +4,10 @@
 //! it when it is full; the others choose among those with a free slot, and pass over whoever let its last offer pass
 //! as long as there is somebody else.
 
+mod shared;
 mod sticky;
+
+pub use shared::{SharedRequest, choose_shared};
 
 use uuid::Uuid;
 
@@ -26,6 +29,8 @@ pub struct Candidate<'a> {
     pub chosen: u64,
     /// When it was chosen last, counted in choices: 0 is never.
     pub chosen_last: u64,
+    /// When that was; `Timestamp::MIN` is never.
+    pub chosen_at: Timestamp,
     /// Offers it let pass since it last asked for work.
     pub missed: u32,
 }

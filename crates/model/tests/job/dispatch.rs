@@ -26,6 +26,18 @@ fn broadcast(fields: &Value, count: u128) -> (Story, RunId, Vec<RunId>) {
     (job, run, shards)
 }
 
+#[test]
+fn the_number_of_a_run_is_read_from_its_id() {
+    let mut job = given(json!({"block": {"concurrent": {"max": 9}}}));
+    let runs: Vec<RunId> = (0..4).map(|_| job.later("1s").trigger_and_start()).collect();
+    let numbers = |job: &Story| runs.iter().map(|run| job.job.number_of(*run)).collect::<Vec<_>>();
+    assert_eq!(numbers(&job), [Some(1), Some(2), Some(3), Some(4)]);
+    job.completes(runs[2]);
+    let numbers = numbers(&job);
+    assert_eq!((numbers[0], numbers[1], numbers[3]), (Some(1), Some(2), Some(4)), "whoever ends meanwhile");
+    assert_eq!(job.job.number_of(RunId(uuid::Uuid::nil())), None);
+}
+
 // --- given back -----------------------------------------------------------------------------------
 
 #[test]

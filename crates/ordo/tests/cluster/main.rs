@@ -13,6 +13,7 @@ mod common;
 mod plan;
 
 mod away;
+mod choosing;
 mod database;
 mod limits;
 mod nodes;

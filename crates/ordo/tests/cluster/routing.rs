@@ -4,15 +4,20 @@
 use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 
+use ordo_engine::clock::Stopwatch;
+use ordo_model::limits::HEARTBEAT;
+use ordo_model::testing::{Chance, any_seed};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::away::ask;
 use crate::common::{Daemon, World, within};
 use crate::database::Database;
 
+const NAMES: [&str; 3] = ["a", "b", "c"];
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(90);
 
-struct ExecutorProcess(Child);
+pub(crate) struct ExecutorProcess(Child);
 
 impl Drop for ExecutorProcess {
     fn drop(&mut self) {
@@ -23,22 +28,26 @@ impl Drop for ExecutorProcess {
 }
 
 /// Three nodes, and three executors that dial into each of them first and know of the others.
-struct ThreeNodes {
-    worlds: Vec<World>,
-    daemons: Vec<Option<Daemon>>,
-    executors: Vec<ExecutorProcess>,
-    _database: Database,
+pub(crate) struct ThreeNodes {
+    pub(crate) worlds: Vec<World>,
+    pub(crate) daemons: Vec<Option<Daemon>>,
+    pub(crate) executors: Vec<ExecutorProcess>,
+    capacity: u32,
+    database: Database,
 }
 
 impl ThreeNodes {
-    fn start() -> ThreeNodes {
+    pub(crate) fn start() -> ThreeNodes {
+        ThreeNodes::with_capacity(16)
+    }
+
+    pub(crate) fn with_capacity(capacity: u32) -> ThreeNodes {
         let database = Database::start();
         let url = Database::url_on(database.port());
         let worlds: Vec<World> = (0..3).map(|_| World::new()).collect();
-        let names = ["a", "b", "c"];
         let serve = |(world, name): (&World, &str)| Some(world.serve_with(&["--node", name, "--store", &url]));
-        let daemons: Vec<Option<Daemon>> = worlds.iter().zip(names).map(serve).collect();
-        let mut cluster = ThreeNodes { worlds, daemons, executors: Vec::new(), _database: database };
+        let daemons: Vec<Option<Daemon>> = worlds.iter().zip(NAMES).map(serve).collect();
+        let mut cluster = ThreeNodes { worlds, daemons, executors: Vec::new(), capacity, database };
         for number in 0..9 {
             let executor = cluster.executor(number);
             cluster.executors.push(executor);
@@ -46,34 +55,43 @@ impl ThreeNodes {
         cluster
     }
 
+    /// Kills a node and starts it again under its name.
+    pub(crate) fn kill_and_restart(&mut self, which: usize) {
+        self.daemons[which].take().unwrap().kill();
+        let url = Database::url_on(self.database.port());
+        self.daemons[which] = Some(self.worlds[which].serve_with(&["--node", NAMES[which], "--store", &url]));
+    }
+
     /// They work in the folder of the first node, so that what they write is found.
-    fn executor(&self, number: usize) -> ExecutorProcess {
+    pub(crate) fn executor(&self, number: usize) -> ExecutorProcess {
         let places: Vec<&str> = self.daemons.iter().flatten().map(|daemon| daemon.place.as_str()).collect();
         let servers = [places[number % 3], places[(number + 1) % 3], places[(number + 2) % 3]].join(",");
         let (name, here) = (format!("w{number}"), &self.worlds[0]);
-        let mut command = here.command(&["--server", &servers, "executor", "--group", "gpu", "--name", &name]);
+        let capacity = self.capacity.to_string();
+        let args = ["--server", &servers, "executor", "--group", "gpu", "--name", &name, "--capacity", &capacity];
+        let mut command = here.command(&args);
         command.env("ORDO_TOKEN", here.read(".ordo/token").trim()).stdout(Stdio::null()).stderr(Stdio::null());
         ExecutorProcess(command.spawn().unwrap())
     }
 
     #[track_caller]
-    fn eventually<T>(&self, what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    pub(crate) fn eventually<T>(&self, what: &str, ask: impl FnMut() -> Option<T>) -> T {
         within(PATIENCE, what, ask)
     }
 
-    fn alive(&self, which: usize) -> usize {
+    pub(crate) fn alive(&self, which: usize) -> usize {
         let all = self.worlds[which].json(&["executors"]).as_array().unwrap().clone();
         all.iter().filter(|one| one["in_process"] == false && one["state"] == "alive").count()
     }
 
-    fn add(&self, label: &str, more: &[&str], script: &str) {
+    pub(crate) fn add(&self, label: &str, more: &[&str], script: &str) {
         let add = [["job", "add", label].as_slice(), more, &["--", "sh", "-c", script]].concat();
         self.worlds[0].ordo(&add).done();
     }
 
     /// The runs of a job, once all of so many are over.
     #[track_caller]
-    fn over(&self, which: usize, label: &str, count: usize) -> Vec<Value> {
+    pub(crate) fn over(&self, which: usize, label: &str, count: usize) -> Vec<Value> {
         self.eventually(&format!("{label} is over"), || {
             let runs = self.worlds[which].runs(label);
             let is_over = |run: &&Value| !["pending", "running"].contains(&run["status"]["type"].as_str().unwrap());
@@ -85,7 +103,7 @@ impl ThreeNodes {
 impl ThreeNodes {
     /// Until whichever node starts a broadcast knows of all executors: a node hears of those elsewhere within a second.
     #[track_caller]
-    fn know_each_other(&self) {
+    pub(crate) fn know_each_other(&self) {
         self.add("roll-call", &["--group", "gpu", "--routing", "sharding_broadcast"], "true");
         let mut calls = 0;
         self.eventually("every executor has a share", || {
@@ -99,13 +117,13 @@ impl ThreeNodes {
     }
 }
 
-fn lines(world: &World, name: &str) -> Vec<String> {
+pub(crate) fn lines(world: &World, name: &str) -> Vec<String> {
     let mut lines: Vec<String> = world.read(name).lines().map(str::to_owned).collect();
     lines.sort_unstable();
     lines
 }
 
-fn shards(total: usize) -> Vec<String> {
+pub(crate) fn shards(total: usize) -> Vec<String> {
     (0..total).map(|index| format!("{index}/{total}")).collect()
 }
 
@@ -162,6 +180,89 @@ fn a_routing_means_the_same_executor_whichever_node_is_asked() {
     let run = cluster.worlds[2].runs("hang").remove(0);
     cluster.worlds[2].ordo(&["run", "cancel", run["id"].as_str().unwrap()]).done();
     assert_eq!(cluster.over(1, "hang", 1)[0]["status"]["type"], "cancelled");
+}
+
+#[test]
+fn an_end_that_is_asked_of_another_node_reaches_the_executor_before_its_next_heartbeat() {
+    let cluster = ThreeNodes::start();
+    cluster.eventually("all are there", || (cluster.alive(0) == 9).then_some(()));
+    cluster.add("hang", &["--group", "gpu", "--routing", "first"], "echo >> begun; sleep 300");
+    let mut took = Vec::new();
+    for number in 1..=3 {
+        cluster.worlds[1].ordo(&["job", "trigger", "hang"]).done();
+        cluster.eventually("it runs", || (lines(&cluster.worlds[0], "begun").len() == number).then_some(()));
+        let run = cluster.worlds[2].runs("hang").remove(0);
+        let clock = Stopwatch::start();
+        cluster.worlds[2].ordo(&["run", "cancel", run["id"].as_str().unwrap()]).done();
+        assert_eq!(cluster.over(1, "hang", number)[0]["status"]["type"], "cancelled");
+        took.push(clock.elapsed());
+    }
+    println!("from asking to the end: {took:?}");
+    // By heartbeats the quickest of three takes more than a second; a busy machine may slow down one of them.
+    assert!(took.iter().min().unwrap() < &HEARTBEAT, "{took:?}");
+}
+
+#[test]
+fn an_executor_that_another_node_is_asked_to_drain_finishes_what_it_has_and_leaves() {
+    let cluster = ThreeNodes::start();
+    cluster.eventually("all are there", || (cluster.alive(0) == 9).then_some(()));
+    let script = "echo >> begun; while ! test -e go; do sleep 0.1; done";
+    cluster.add("last", &["--group", "gpu", "--routing", "first"], script);
+    cluster.worlds[0].ordo(&["job", "trigger", "last"]).done();
+    cluster.eventually("w0 has it", || cluster.worlds[0].file("begun").exists().then_some(()));
+    let listed = |which: usize| cluster.worlds[which].json(&["executors"]).as_array().unwrap().clone();
+    let state =
+        |which: usize| listed(which).into_iter().find(|one| one["name"] == "w0").map(|one| one["state"].clone());
+    let id = listed(1).into_iter().find(|one| one["name"] == "w0").unwrap()["id"].as_str().unwrap().to_owned();
+    // w0 is with the first node.
+    let token = cluster.worlds[0].read(".ordo/token").trim().to_owned();
+    let path = format!("/v1/executors/{id}/drain");
+    let answer = ask(cluster.daemons[1].as_ref().unwrap(), "POST", &path, &token, "{}");
+    assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
+    cluster
+        .eventually("every node knows", || (0..3).all(|which| state(which) == Some("draining".into())).then_some(()));
+    cluster.add("next", &["--group", "gpu", "--routing", "first"], "true");
+    for which in 0..3 {
+        cluster.worlds[which].ordo(&["job", "trigger", "next"]).done();
+    }
+    let runs = cluster.over(2, "next", 3);
+    assert!(runs.iter().all(|run| run["executor"] == "w1"), "the first of those who stay: {runs:#?}");
+    cluster.worlds[0].write("go", "");
+    assert_eq!(cluster.over(2, "last", 1)[0]["status"]["type"], "completed");
+    cluster.eventually("it has left", || (cluster.alive(2) == 8 && state(2) != Some("draining".into())).then_some(()));
+}
+
+#[test]
+fn nodes_that_die_while_a_broadcast_is_dealt_out_double_no_share_and_the_whole_says_what_became_of_them() {
+    let mut cluster = ThreeNodes::start();
+    cluster.eventually("all are there", || (cluster.alive(0) == 9).then_some(()));
+    let mut chance = Chance::new(any_seed());
+    let script = "echo $ORDO_RUN_ID >> begun; sleep 1";
+    for round in 0..3 {
+        let label = format!("all-{round}");
+        cluster.add(&label, &["--group", "gpu", "--routing", "sharding_broadcast"], script);
+        let which = usize::try_from(chance.between(0, 2)).unwrap();
+        let asked = (which + usize::try_from(chance.between(0, 1)).unwrap()) % 3;
+        cluster.worlds[asked].ordo(&["job", "trigger", &label]).done();
+        std::thread::sleep(std::time::Duration::from_millis(chance.between(0, 40)));
+        cluster.kill_and_restart(which);
+        let runs = cluster.over(which, &label, 1);
+        let (shares, whole): (Vec<&Value>, Vec<&Value>) = runs.iter().partition(|run| run["shard"].is_object());
+        let total = shares.len();
+        println!("round {round}: {total} shares, node {which} killed, {asked} asked");
+        let mut indexes: Vec<u64> = shares.iter().map(|run| run["shard"]["index"].as_u64().unwrap()).collect();
+        indexes.sort_unstable();
+        assert!(total >= 6 && indexes.iter().copied().eq(0..total as u64), "each share is there once: {runs:#?}");
+        let completed = |run: &&Value| run["status"]["type"] == "completed";
+        assert_eq!(whole.len(), 1, "{runs:#?}");
+        assert_eq!(completed(&whole[0]), shares.iter().all(completed), "{runs:#?}");
+        let begun = lines(&cluster.worlds[0], "begun");
+        for share in shares {
+            let times = begun.iter().filter(|id| Some(id.as_str()) == share["id"].as_str()).count();
+            assert!(times == 1 || (times == 0 && !completed(&share)), "begun {times} times: {share:#}");
+        }
+        cluster.eventually("all are there again", || (cluster.alive(which) == 9).then_some(()));
+    }
 }
 
 #[test]

@@ -230,7 +230,7 @@ impl Simulation {
                 unreachable!("this world has no executors elsewhere")
             }
             // This world trims at its own times, and tells its clock by the moments alone.
-            Effect::TrimHistory | Effect::ClockStepped { .. } | Effect::RollCall => {}
+            Effect::TrimHistory | Effect::ClockStepped { .. } | Effect::RollCall | Effect::Publish(_) => {}
             Effect::Reconcile(entity) => {
                 assert_eq!(entity.kind, Kind::Job, "this world has jobs only");
                 self.soon(read_ms, Happening::Reconcile { generation, job: JobId(entity.id) });

@@ -73,7 +73,8 @@ pub(crate) fn queue_value(waiting: &WaitingRun) -> Vec<u8> {
     value
 }
 
-const PLAIN: RunTerms = RunTerms { routing: Routing::Round, meant_for: None, concurrency: None, rate: None };
+const PLAIN: RunTerms =
+    RunTerms { routing: Routing::Round, meant_for: None, concurrency: None, rate: None, number: None };
 
 /// Reads back what `queue` and `queue_value` wrote.
 pub(crate) fn read_queue(queue: &QueueName, key: &[u8], value: &[u8]) -> Option<WaitingRun> {

@@ -90,7 +90,7 @@ pub(super) fn gather_shards(draft: &mut Draft) {
 /// Gives the reservation to the first run whose turn it is, if a free slot is all it needs.
 pub(super) fn start_first(draft: &mut Draft, reservation: SlotReservation) {
     let definition = &draft.job.definition;
-    if definition.needs_dispatch() || (reservation.has_others && !definition.routing.may_choose()) {
+    if definition.needs_dispatch() || (reservation.has_others && !definition.routing.is_indifferent()) {
         return;
     }
     let first = draft.job.startable().next().map(|run| (run.id, run.attempts));

@@ -132,6 +132,21 @@ impl Routing {
             Routing::First | Routing::Last | Routing::ConsistentHash | Routing::ShardingBroadcast => false,
         }
     }
+
+    /// Whether one executor is as good as another: work that comes to be on many nodes is spread already.
+    pub fn is_indifferent(self) -> bool {
+        match self {
+            Routing::Round | Routing::Random => true,
+            Routing::First
+            | Routing::Last
+            | Routing::Lfu
+            | Routing::Lru
+            | Routing::ConsistentHash
+            | Routing::Failover
+            | Routing::Busyover
+            | Routing::ShardingBroadcast => false,
+        }
+    }
 }
 
 /// How often a run is tried and how long it waits in between: `backoff`, doubled after each failure.

@@ -4,8 +4,7 @@ use anyhow::{Result, bail};
 
 use crate::step::{CiStep, StepRecord, table};
 use crate::{
-    browser, clients, compatibility, deny, deploy, docs, fence, instructions, rust, schemathesis, sdk, sim, torture,
-    tree,
+    browser, clients, compatibility, deny, dist, docs, fence, instructions, rust, schemathesis, sdk, sim, torture, tree,
 };
 
 const STEPS: [CiStep; 19] = [
@@ -26,7 +25,7 @@ const STEPS: [CiStep; 19] = [
     CiStep { name: "compatibility", work: || compatibility::run(&[]) },
     CiStep { name: "browser", work: || browser::run(&[]) },
     CiStep { name: "proxies", work: browser::behind_proxies },
-    CiStep { name: "deploy", work: deploy::check },
+    CiStep { name: "deploy", work: dist::deploy::check },
     CiStep { name: "deny", work: deny::check },
 ];
 

@@ -10,7 +10,6 @@ mod clients;
 mod compatibility;
 mod daemon;
 mod deny;
-mod deploy;
 mod dist;
 mod docs;
 mod fence;
@@ -104,7 +103,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "dist" => dist::run(rest),
         "release" => dist::release(rest),
         "fence" => fence::check(&tree::root()),
-        "deploy" => deploy::check().map(print_note),
+        "deploy" => dist::deploy::check().map(print_note),
         "deny" => deny::check().map(print_note),
         "browser" => browser::run(rest).map(print_note),
         "clients" => clients::run().map(print_note),

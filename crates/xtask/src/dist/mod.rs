@@ -5,6 +5,7 @@
 
 mod archive;
 mod debian;
+pub(crate) mod deploy;
 mod image;
 mod release;
 mod sbom;

@@ -13,7 +13,7 @@ const PAGES = [
   ["job", (jobs) => `/jobs/${jobs["backup-database"].id}`],
   ["job-form", "/jobs/new"],
   ["runs", "/runs"],
-  ["runs-timeline", "/runs?view=timeline&since=1h"],
+  ["runs-timeline", "/runs?view=timeline&since=2m"],
   ["run", (jobs) => `/runs/${jobs.exportRun}`],
   ["calendar", "/calendar"],
   ["calendar-month", "/calendar?view=month"],
@@ -83,7 +83,8 @@ export async function pictures(browser) {
         await page.goto(world.url + (typeof place === "function" ? place(jobs) : place));
         if (name === "job-form") await page.getByLabel("Label").fill("nightly-report");
         if (name === "job-form") await page.getByRole("textbox", { name: "Script", exact: true }).fill("./report.sh --all");
-        await page.waitForTimeout(name === "job-form" ? 900 : 300);
+        if (name === "job-form") await page.locator("#preview").getByText("ordo job add nightly-report").waitFor();
+        await page.waitForTimeout(300);
         await page.screenshot({ path: `${FOLDER}/${name}-${size}-${theme}.png`, fullPage: size === "wide" && !ONE_SCREEN.includes(name) });
       }
       await context.close();

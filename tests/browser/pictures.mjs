@@ -69,6 +69,13 @@ function executor(world, name, group) {
   return spawn(world.binary, ["--server", world.url, "executor", "--name", name, "--group", group], { cwd: world.folder, env, stdio: "ignore" });
 }
 
+function ended(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return null;
+  const gone = new Promise((done) => child.once("exit", done));
+  child.kill("SIGTERM");
+  return gone;
+}
+
 export async function pictures(browser) {
   mkdirSync(FOLDER, { recursive: true });
   // A server of its own: what the flows left behind is not what people have.
@@ -90,6 +97,7 @@ export async function pictures(browser) {
       await context.close();
     }
   }
-  for (const child of children) child.kill("SIGTERM");
+  // Before their server: an executor says good-bye to it.
+  await Promise.all(children.map(ended));
   await world.stop();
 }

@@ -13,7 +13,7 @@ const PAGES = [
   ["job", (jobs) => `/jobs/${jobs["backup-database"].id}`],
   ["job-form", "/jobs/new"],
   ["runs", "/runs"],
-  ["runs-timeline", "/runs?view=timeline&since=1h"],
+  ["runs-timeline", "/runs?view=timeline&since=2m"],
   ["run", (jobs) => `/runs/${jobs.exportRun}`],
   ["calendar", "/calendar"],
   ["calendar-month", "/calendar?view=month"],
@@ -69,6 +69,13 @@ function executor(world, name, group) {
   return spawn(world.binary, ["--server", world.url, "executor", "--name", name, "--group", group], { cwd: world.folder, env, stdio: "ignore" });
 }
 
+function ended(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return null;
+  const gone = new Promise((done) => child.once("exit", done));
+  child.kill("SIGTERM");
+  return gone;
+}
+
 export async function pictures(browser) {
   mkdirSync(FOLDER, { recursive: true });
   // A server of its own: what the flows left behind is not what people have.
@@ -83,12 +90,14 @@ export async function pictures(browser) {
         await page.goto(world.url + (typeof place === "function" ? place(jobs) : place));
         if (name === "job-form") await page.getByLabel("Label").fill("nightly-report");
         if (name === "job-form") await page.getByRole("textbox", { name: "Script", exact: true }).fill("./report.sh --all");
-        await page.waitForTimeout(name === "job-form" ? 900 : 300);
+        if (name === "job-form") await page.locator("#preview").getByText("ordo job add nightly-report").waitFor();
+        await page.waitForTimeout(300);
         await page.screenshot({ path: `${FOLDER}/${name}-${size}-${theme}.png`, fullPage: size === "wide" && !ONE_SCREEN.includes(name) });
       }
       await context.close();
     }
   }
-  for (const child of children) child.kill("SIGTERM");
+  // Before their server: an executor says good-bye to it.
+  await Promise.all(children.map(ended));
   await world.stop();
 }

@@ -4,7 +4,7 @@ flow("a job's page shows its charts, runs, fires, policies and history", async (
   await page.goto(`${url}/jobs/${jobs.heartbeat.id}`);
   await page.locator(".plot.dots .dot").first().waitFor({ state: "attached" });
   await page.locator(".heat .good").first().waitFor({ state: "attached" });
-  for (const name of ["Duration", "Outcomes by hour", "Late by", "Runs", "Next fires", "Policies"]) {
+  for (const name of ["Duration", "Outcomes by hour", "Late by", "Latest runs", "Next fires", "Policies"]) {
     await page.getByRole("heading", { name, exact: true }).waitFor();
   }
   check((await page.locator(".fires li").count()) === 10, "ten fires");

@@ -123,7 +123,7 @@ flow("the log leads to the first error, wraps or not, and is copied", async ({ p
   check(!(await page.getByLabel("wrap").isChecked()), "which is remembered");
   await page.getByRole("link", { name: "stderr" }).click();
   await page.getByRole("button", { name: "Copy the lines that are shown" }).click();
-  await page.locator("#said").getByText("1 lines copied").waitFor({ state: "attached" });
+  await page.locator("#said").getByText("1 line copied").waitFor({ state: "attached" });
   check((await page.evaluate(() => navigator.clipboard.readText())) === "fatal: disk full\n", "what is shown is copied");
   check(page.url().includes("stream=stderr"), "the choice stands in the address");
   await page.reload();

@@ -72,7 +72,7 @@ fn human(talk: &CommandSession, answer: &ForecastAnswer) -> String {
     parts.extend(answer.without.as_ref().map(|without| compared(without, &ForecastFigures::of(forecast))));
     parts.push(days(talk, forecast));
     for (title, lines) in [
-        ("Too much for a pool", list(&forecast.saturations, |one| saturation(talk, one))),
+        ("Pool saturation", list(&forecast.saturations, |one| saturation(talk, one))),
         ("Fire in the same minute", list(&forecast.collisions, |one| collision(talk, one))),
         ("Fire again before they are likely to be over", list(&forecast.overlaps, |one| overlap(talk, one))),
         ("Quiet", list(&forecast.quiet, |one| quiet(talk, one))),

@@ -63,7 +63,7 @@ pub(super) fn week_days(days: &[Date], forecast: &Forecast, times: &Times) -> Ve
         date: day.strftime("%b %d").to_string(),
         is_today: *day == today,
         clock: clock(*day, forecast, times),
-        fires: grouped(of_day(forecast, place).iter().map(|bin| bin.fires as usize).sum()),
+        fires: at_least(forecast, grouped(of_day(forecast, place).iter().map(|bin| bin.fires as usize).sum())),
     };
     days.iter().enumerate().map(day).collect()
 }
@@ -86,24 +86,30 @@ fn cell(bin: &ForecastBin, most: u32, forecast: &Forecast, times: &Times) -> Hou
     HourCell {
         shade: shade(bin.fires, most),
         text: if bin.fires == 0 { String::new() } else { short(bin.fires) },
-        words: words(bin, is_skipped, times),
+        words: words(bin, is_skipped, forecast.is_exact, times),
         is_past,
         is_skipped,
         is_full: is_full(bin.from, bin.to, forecast),
     }
 }
 
-fn words(bin: &ForecastBin, is_skipped: bool, times: &Times) -> String {
+fn words(bin: &ForecastBin, is_skipped: bool, is_exact: bool, times: &Times) -> String {
     let when = format!("{} – {}", times.local(bin.from).strftime("%a %H:%M"), times.hour(bin.to));
     if is_skipped {
         return "the clock leaves this hour out".to_owned();
     }
     if bin.fires == 0 {
-        return format!("{when}: nothing fires");
+        let nothing = if is_exact { "nothing fires" } else { "nothing is known to fire at a certain time" };
+        return format!("{when}: {nothing}");
     }
-    let fires = counted(Counted::exactly(bin.fires as usize), "fire", "fires");
+    let fires = counted(Counted { count: bin.fires as usize, is_exact }, "fire", "fires");
     let more = if bin.fires as usize > bin.jobs.len() { " …" } else { "" };
     format!("{when}: {fires}, up to {} runs at once: {}{more}", bin.peak, bin.jobs.join(", "))
+}
+
+/// `1,234+` where not every fire is counted.
+fn at_least(forecast: &Forecast, count: String) -> String {
+    if forecast.is_exact { count } else { format!("{count}+") }
 }
 
 /// `1.2k`
@@ -136,7 +142,10 @@ pub(super) fn weeks(
             },
             is_today: *day == today,
             is_past: *day < today,
-            fires: counted(Counted::exactly(fires), "fire", "fires"),
+            fires: match (fires, forecast.is_exact) {
+                (1, true) => "1 fire".to_owned(),
+                _ => format!("{} fires", at_least(forecast, grouped(fires))),
+            },
             peak: bins
                 .iter()
                 .map(|bin| bin.peak)

@@ -89,12 +89,12 @@ pub(crate) fn figures(now: &ForecastFigures, then: &ForecastFigures) -> Vec<(&'s
         if figures.is_exact { count.to_string() } else { format!("at least {count}") }
     };
     let time =
-        |ms: Millis| if ms.ms() == 0 { "never".to_owned() } else { length(i64::try_from(ms.ms()).unwrap_or(i64::MAX)) };
+        |ms: Millis| if ms.ms() == 0 { "none".to_owned() } else { length(i64::try_from(ms.ms()).unwrap_or(i64::MAX)) };
     let count = |of: u32| if of == 0 { "1".to_owned() } else { of.to_string() };
     vec![
         ("Fires", least(now, now.fires), least(then, then.fires), false),
         ("Runs at once", now.peak.to_string(), then.peak.to_string(), false),
         ("Jobs in the fullest minute", count(now.together), count(then.together), then.together > now.together),
-        ("Too much for a pool", time(now.saturated), time(then.saturated), then.saturated > now.saturated),
+        ("Pool saturation", time(now.saturated), time(then.saturated), then.saturated > now.saturated),
     ]
 }

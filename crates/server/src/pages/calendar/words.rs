@@ -48,11 +48,11 @@ pub(super) fn notes(forecast: &Forecast) -> Vec<String> {
     let mut notes = Vec::new();
     if forecast.steady_jobs > 0 {
         let jobs = counted(Counted::exactly(forecast.steady_jobs as usize), "job fires", "jobs fire");
-        notes.push(format!("{jobs} more often than is counted one by one; the load counts their pace."));
+        notes.push(format!("{jobs} too often to be counted one by one; the load is estimated from their rate."));
     }
     if forecast.unknown_durations > 0 {
         let jobs = counted(Counted::exactly(forecast.unknown_durations as usize), "job", "jobs");
-        notes.push(format!("Of {jobs} no run has completed lately: each counts as a moment."));
+        notes.push(format!("No run of {jobs} has completed recently; each is counted as instantaneous."));
     }
     notes.extend(forecast.limits.iter().map(|limit| format!("Not everything is counted: {limit}.")));
     notes
@@ -61,8 +61,8 @@ pub(super) fn notes(forecast: &Forecast) -> Vec<String> {
 pub(super) fn findings(forecast: &Forecast, times: &Times) -> Vec<CalendarFinding> {
     vec![
         CalendarFinding {
-            title: "Too much for a pool",
-            about: "More wants to run than there are slots; what is too much waits.",
+            title: "Pool saturation",
+            about: "More runs are due than there are slots; the rest wait.",
             class: "failed",
             icon: "failed",
             more: forecast.saturations.len().saturating_sub(SHOWN),
@@ -79,13 +79,13 @@ pub(super) fn findings(forecast: &Forecast, times: &Times) -> Vec<CalendarFindin
             none: "No two jobs fire in the same minute.",
         },
         CalendarFinding {
-            title: "Meet themselves",
-            about: "Jobs that fire again before their last run is likely to be over.",
+            title: "Overlapping runs",
+            about: "Jobs that fire again before their last run is likely to end.",
             class: "late",
             icon: "retry",
             more: forecast.overlaps.len().saturating_sub(SHOWN),
             lines: forecast.overlaps.iter().take(SHOWN).map(|one| overlap(one, times)).collect(),
-            none: "Every job is likely to be over before it fires again.",
+            none: "Every job is likely to end before it fires again.",
         },
         CalendarFinding {
             title: "Quiet times",

@@ -16,13 +16,10 @@ fn fields_of(page: &str) -> Vec<(String, String)> {
         let name = || attribute(tag, "name").unwrap_or_default();
         let value = || attribute(tag, "value").unwrap_or_default();
         let kind = tag.split([' ', '>']).next().unwrap_or_default();
+        let is_chosen =
+            !matches!(attribute(tag, "type").as_deref(), Some("checkbox" | "radio")) || tag.contains(" checked");
         match kind {
-            "input" if matches!(attribute(tag, "type").as_deref(), Some("checkbox" | "radio")) => {
-                if tag.contains(" checked") {
-                    fields.push((name(), value()));
-                }
-            }
-            "input" => fields.push((name(), value())),
+            "input" if is_chosen => fields.push((name(), value())),
             "textarea" => fields.push((name(), unescaped(tag.split_once('>').unwrap().1))),
             "select" => fields.push((name(), String::new())),
             "option" if tag.contains(" selected") => fields.last_mut().unwrap().1 = value(),

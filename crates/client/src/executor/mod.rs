@@ -28,8 +28,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_api::executors::{ExecutorLeaving, NewExecutor, Registered};
+use ordo_model::limits::LEASE;
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use crate::{Client, Error};
 use books::HeldRuns;
@@ -222,12 +224,21 @@ impl RemoteExecutor {
         }
         generation.books.idle().await;
         drop(generation);
-        // It ends when the last report was taken.
-        drop(outgoing.await);
+        hand_in(outgoing, matches!(end, GenerationEnd::Leaving)).await;
         if let GenerationEnd::Leaving = end {
             leave_server(&self.servers, registered).await;
         }
         Ok(end)
+    }
+}
+
+/// Waits until the last report was taken. Whoever leaves does not wait for a server that is gone as well: by the time a lease is
+/// over it has settled what was not reported.
+async fn hand_in(mut outgoing: JoinHandle<()>, is_leaving: bool) {
+    if !is_leaving {
+        drop(outgoing.await);
+    } else if tokio::time::timeout(LEASE.to_std(), &mut outgoing).await.is_err() {
+        outgoing.abort();
     }
 }
 

@@ -1,7 +1,7 @@
 //! What goes back to the server: log lines and reports, in batches.
 //!
 //! Invariant: the lines of a run are sent before its report, or with it. A report waits for nothing, and is sent until the
-//! server has answered it.
+//! server has answered it, or the executor leaves a server that is gone.
 
 use std::collections::HashMap;
 use std::sync::Arc;

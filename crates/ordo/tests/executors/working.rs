@@ -136,3 +136,17 @@ fn one_that_is_asked_to_leave_finishes_its_run_and_ends() {
     assert_eq!(over(&world, "slow")["status"]["type"], "completed");
     eventually("it said goodbye", || listed(&world).is_empty().then_some(()));
 }
+
+#[test]
+fn an_executor_that_is_asked_to_leave_ends_although_its_server_is_gone() {
+    let world = World::new();
+    let daemon = world.serve();
+    let worker = Worker::ordo(&world, &daemon, &["--group", "gpu", "--grace", "1s"]);
+    eventually("it is there", || (alive(&world) == 1).then_some(()));
+    world.ordo(&["job", "add", "hang", "--group", "gpu", "--", "sh", "-c", "echo >> begun; sleep 300"]).done();
+    world.ordo(&["job", "trigger", "hang"]).done();
+    eventually("it runs", || world.file("begun").exists().then_some(()));
+    daemon.kill();
+    // Nobody takes the report of what it ends.
+    assert_eq!(worker.stop(), 0);
+}

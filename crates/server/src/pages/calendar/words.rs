@@ -89,12 +89,15 @@ pub(super) fn findings(forecast: &Forecast, times: &Times) -> Vec<CalendarFindin
         },
         CalendarFinding {
             title: "Quiet times",
-            about: "When nothing is likely to run; longest first.",
+            about: match forecast.steady_jobs {
+                0 => "When nothing is likely to run; longest first.",
+                _ => "When only jobs that fire too often to count are likely to run; longest first.",
+            },
             class: "completed",
             icon: "moon",
             more: forecast.quiet.len().saturating_sub(SHOWN),
             lines: forecast.quiet.iter().take(SHOWN).map(|one| quiet(one, times)).collect(),
-            none: "No quarter of an hour is without a run.",
+            none: "No quarter of an hour is free of runs.",
         },
     ]
 }

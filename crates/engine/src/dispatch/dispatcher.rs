@@ -220,7 +220,10 @@ impl Dispatcher {
     /// A reserved place was not needed.
     pub fn give_back(&mut self, location: SlotLocation) {
         match location {
-            SlotLocation::Local(pool) => self.slots(pool).give_back(),
+            SlotLocation::Local(pool) => {
+                self.slots(pool).give_back();
+                self.has_room(self.me.executor.generation);
+            }
             SlotLocation::Remote(id) => {
                 // One that left took its places with it.
                 if let Some(remote) = self.remotes.get_mut(&id) {
@@ -273,7 +276,10 @@ impl Dispatcher {
             self.offers.remove(&(until, attempt.0, attempt.1));
         }
         match held.location {
-            SlotLocation::Local(pool) => self.slots(pool).ended(),
+            SlotLocation::Local(pool) => {
+                self.slots(pool).ended();
+                self.has_room(self.me.executor.generation);
+            }
             SlotLocation::Remote(id) => {
                 if let Some(remote) = self.remotes.get_mut(&id) {
                     remote.running = remote.running.saturating_sub(1);

@@ -36,6 +36,11 @@ impl ElsewhereSlots {
         self.executor.group == queue.group && self.executor.tools.contains(&queue.tool)
     }
 
+    /// It is full by what was left to it alone; its node has not said so.
+    pub(super) fn is_full_by_guess(&self) -> bool {
+        self.free == 0 && self.executor.is_served && self.executor.load.free > 0
+    }
+
     /// A run was left to it.
     pub(super) fn was_left_a_run(&mut self, now: Timestamp) {
         self.free = self.free.saturating_sub(1);

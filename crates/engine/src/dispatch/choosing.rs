@@ -12,9 +12,8 @@ use ordo_model::{Incarnation, JobId, Millis, Timestamp};
 use uuid::Uuid;
 
 use super::dispatcher::{Dispatcher, Starting};
-use super::elsewhere::ElsewhereSlots;
 use super::keys::KeyVerdict;
-use super::left::Leaving;
+use super::nodes::{ElsewhereSlots, LeaveKind};
 use super::parking::Blocker;
 use super::requirements::{QueueName, Requirements};
 use crate::commit::change::{SlotLocation, WaitingRun};
@@ -237,13 +236,13 @@ impl Dispatcher {
     /// The run is for an executor of another node: that one reads of it in the store.
     fn leave_to(&mut self, executor: Uuid, waiting: &WaitingRun, now: Timestamp) {
         match self.left.leave(waiting.run_id, &waiting.requirements.queue, executor, now) {
-            Leaving::Anew => {
+            LeaveKind::Anew => {
                 if let Some(other) = self.elsewhere.get_mut(&executor) {
                     other.was_left_a_run(now);
                 }
             }
-            Leaving::Again => {}
-            Leaving::InVain => drop(self.roll_calls.want()),
+            LeaveKind::Again => {}
+            LeaveKind::InVain => drop(self.roll_calls.want()),
         }
         self.forget(waiting.run_id);
     }

@@ -12,14 +12,11 @@ use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use uuid::Uuid;
 
 use super::draws::Draws;
-use super::elsewhere::ElsewhereSlots;
 use super::keys::{KeyVerdict, Keys};
-use super::left::LeftRuns;
-use super::loads::LoadReport;
+use super::nodes::{ElsewhereSlots, LeftRuns, LoadReport, RollCalls};
 use super::parking::{Blocker, Freed, Parking};
 use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
-use super::roll_call::RollCalls;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
 use crate::cluster::ElsewhereExecutor;

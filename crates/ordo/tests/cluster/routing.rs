@@ -198,8 +198,9 @@ fn an_end_that_is_asked_of_another_node_reaches_the_executor_before_its_next_hea
         took.push(clock.elapsed());
     }
     println!("from asking to the end: {took:?}");
-    // By heartbeats the quickest of three takes more than a second; a busy machine may slow down one of them.
-    assert!(took.iter().min().unwrap() < &HEARTBEAT, "{took:?}");
+    // By heartbeats, every 5 s, three in a row take 7.5 s in the middle.
+    let all: u64 = took.iter().map(|took| took.ms()).sum();
+    assert!(all < HEARTBEAT.ms(), "{took:?}");
 }
 
 #[test]

@@ -12,9 +12,8 @@ use ordo_model::{Incarnation, JobId, Millis, Timestamp};
 use uuid::Uuid;
 
 use super::dispatcher::{Dispatcher, Starting};
-use super::elsewhere::ElsewhereSlots;
 use super::keys::KeyVerdict;
-use super::left::Leaving;
+use super::nodes::{ElsewhereSlots, LeaveKind};
 use super::parking::Blocker;
 use super::requirements::{QueueName, Requirements};
 use crate::commit::change::{SlotLocation, WaitingRun};
@@ -106,6 +105,12 @@ impl Dispatcher {
             let number = terms.number.unwrap_or_else(|| waiting.run_id.0.as_u64_pair().1);
             let asked = SharedRequest { job: waiting.job_id, run: waiting.run_id, number };
             let choice = choose_shared(terms.routing, &candidates, asked);
+            if self.goes_by_a_guess(&waiting, &candidates, choice) {
+                drop(candidates);
+                let next = self.roll_calls.want();
+                self.park(next, waiting);
+                return Ok(None);
+            }
             (candidates, choice)
         } else {
             let candidates = self.candidates(queue, now);
@@ -115,6 +120,8 @@ impl Dispatcher {
         let chosen = |place: usize| candidates[place].id;
         match choice {
             Choice::Nobody => Err(waiting),
+            // While this process is full, nothing of the queue begins here but what another executor could take.
+            Choice::WaitFor(place) if self.is_here_alone(chosen(place), queue) => Err(waiting),
             Choice::WaitFor(place) => {
                 let executor = chosen(place);
                 drop(candidates);
@@ -188,6 +195,11 @@ impl Dispatcher {
         candidates.sort_by_key(|one| (!self.is_in_process(one.id), one.name, one.id));
     }
 
+    /// Whether it is the executor in this process, and no other that this node gives work to serves the queue.
+    fn is_here_alone(&self, id: Uuid, queue: &QueueName) -> bool {
+        id == self.me.executor.generation && !self.remotes.values().any(|remote| remote.serves(queue))
+    }
+
     fn is_in_process(&self, id: Uuid) -> bool {
         id == self.me.executor.generation || self.elsewhere.get(&id).is_some_and(|other| other.executor.is_in_process)
     }
@@ -211,16 +223,26 @@ impl Dispatcher {
         !is_over
     }
 
+    /// Whether one comes before the chosen one in an order that matters, and is passed over only because of runs that may
+    /// not have come to it: how it is doing is read first.
+    fn goes_by_a_guess(&self, waiting: &WaitingRun, candidates: &[Candidate<'_>], choice: Choice) -> bool {
+        let Choice::Take(place) = choice else { return false };
+        let is_guess = |id: &Uuid| self.elsewhere.get(id).is_some_and(ElsewhereSlots::is_full_by_guess);
+        !waiting.requirements.terms.routing.takes_turns()
+            && candidates[..place].iter().any(|one| is_guess(&one.id))
+            && !self.roll_calls.counts_for(waiting.run_id)
+    }
+
     /// The run is for an executor of another node: that one reads of it in the store.
     fn leave_to(&mut self, executor: Uuid, waiting: &WaitingRun, now: Timestamp) {
         match self.left.leave(waiting.run_id, &waiting.requirements.queue, executor, now) {
-            Leaving::Anew => {
+            LeaveKind::Anew => {
                 if let Some(other) = self.elsewhere.get_mut(&executor) {
                     other.was_left_a_run(now);
                 }
             }
-            Leaving::Again => {}
-            Leaving::InVain => drop(self.roll_calls.want()),
+            LeaveKind::Again => {}
+            LeaveKind::InVain => drop(self.roll_calls.want()),
         }
         self.forget(waiting.run_id);
     }

@@ -12,14 +12,11 @@ use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
 use uuid::Uuid;
 
 use super::draws::Draws;
-use super::elsewhere::ElsewhereSlots;
 use super::keys::{KeyVerdict, Keys};
-use super::left::LeftRuns;
-use super::loads::LoadReport;
+use super::nodes::{ElsewhereSlots, LeftRuns, LoadReport, RollCalls};
 use super::parking::{Blocker, Freed, Parking};
 use super::remote::{RemoteSlots, Restored};
 use super::requirements::QueueName;
-use super::roll_call::RollCalls;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
 use crate::cluster::ElsewhereExecutor;
@@ -220,7 +217,10 @@ impl Dispatcher {
     /// A reserved place was not needed.
     pub fn give_back(&mut self, location: SlotLocation) {
         match location {
-            SlotLocation::Local(pool) => self.slots(pool).give_back(),
+            SlotLocation::Local(pool) => {
+                self.slots(pool).give_back();
+                self.has_room(self.me.executor.generation);
+            }
             SlotLocation::Remote(id) => {
                 // One that left took its places with it.
                 if let Some(remote) = self.remotes.get_mut(&id) {
@@ -273,7 +273,10 @@ impl Dispatcher {
             self.offers.remove(&(until, attempt.0, attempt.1));
         }
         match held.location {
-            SlotLocation::Local(pool) => self.slots(pool).ended(),
+            SlotLocation::Local(pool) => {
+                self.slots(pool).ended();
+                self.has_room(self.me.executor.generation);
+            }
             SlotLocation::Remote(id) => {
                 if let Some(remote) = self.remotes.get_mut(&id) {
                     remote.running = remote.running.saturating_sub(1);

@@ -4,16 +4,13 @@ mod choosing;
 pub mod deliveries;
 pub(crate) mod dispatcher;
 mod draws;
-mod elsewhere;
 pub mod executors;
 mod keys;
-mod left;
-mod loads;
+mod nodes;
 mod parking;
 mod pools;
 mod remote;
 pub(crate) mod requirements;
-mod roll_call;
 mod run_queue;
 mod slots;
 

@@ -311,6 +311,27 @@ fn a_run_that_sticks_to_a_busy_executor_keeps_nobody_waiting() {
 }
 
 #[test]
+fn runs_that_stick_to_this_process_begin_when_it_has_room_again() {
+    for names in [[].as_slice(), &["z"]] {
+        let mut dispatcher = dispatcher(1, 9);
+        for name in names {
+            let tools = BTreeSet::from(["noop".to_owned()]);
+            dispatcher.enrolled(id(name), &Offer { group: GROUP.into(), tools, ..offer(name, 1) }, now());
+        }
+        answer_all(&mut dispatcher);
+        let terms = RunTerms { routing: Routing::First, ..RunTerms::default() };
+        for n in 1..=3 {
+            dispatcher.add_waiting(waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, terms.clone()), now());
+        }
+        for n in 1..=3 {
+            assert_eq!(carry_out(&mut dispatcher, now()), [(n, SlotLocation::Local(Pool::Fast))], "{names:?}");
+            finish(&mut dispatcher, n);
+            dispatcher.time_passed(at(200 * u64::try_from(n).unwrap()));
+        }
+    }
+}
+
+#[test]
 fn a_run_that_sticks_to_one_that_leaves_goes_to_another() {
     let mut dispatcher = with_executors(&["a", "b"], 1);
     dispatcher.add_waiting(far(1, Routing::First), now());
@@ -533,7 +554,12 @@ fn who_is_full_or_whose_node_is_dead_is_left_nothing() {
     let one_slot = ExecutorLoad { free: 1, ..ExecutorLoad::default() };
     dispatcher.are_elsewhere(vec![ElsewhereExecutor { load: one_slot, ..other("a") }], now());
     assert!(!begun_at(&mut dispatcher, far(1, Routing::Busyover), now()));
-    assert!(begun_at(&mut dispatcher, far(2, Routing::Busyover), now()), "what was left to it counts");
+    assert!(!begun_at(&mut dispatcher, far(2, Routing::Busyover), now()), "what was left to it counts, but is a guess");
+    assert!(begun_at(&mut dispatcher, far(4, Routing::Lru), now()), "where no order is kept that is good enough");
+    assert!(dispatcher.takes_roll_call());
+    let one_slot = ExecutorLoad { free: 1, ..ExecutorLoad::default() };
+    dispatcher.roll_called(Some(vec![ElsewhereExecutor { load: one_slot, ..other("a") }]), now());
+    assert_eq!(carry_out(&mut dispatcher, now()).len(), 1, "its node has said nothing else");
     // Word that changes the choice has the queue read again.
     while dispatcher.wants_waiting().is_some() {
         answer_all(&mut dispatcher);

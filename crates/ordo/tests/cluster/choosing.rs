@@ -57,6 +57,9 @@ fn busyover_fills_the_first_of_all_nodes_before_the_next() {
     }
     cluster.worlds[0].write("go", "");
     let runs = cluster.over(0, "fill", 6);
+    for run in runs.iter().rev() {
+        println!("{} from {} to {}", run["executor"], run["fired_at"], run["started_at"]);
+    }
     assert_eq!(by_executor(&runs), BTreeMap::from([("w0", 2), ("w1", 2), ("w2", 2)]));
 }
 

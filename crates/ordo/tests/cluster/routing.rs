@@ -198,8 +198,9 @@ fn an_end_that_is_asked_of_another_node_reaches_the_executor_before_its_next_hea
         took.push(clock.elapsed());
     }
     println!("from asking to the end: {took:?}");
-    // By heartbeats the quickest of three takes more than a second; a busy machine may slow down one of them.
-    assert!(took.iter().min().unwrap() < &HEARTBEAT, "{took:?}");
+    // By heartbeats, every 5 s, three in a row take 7.5 s in the middle.
+    let all: u64 = took.iter().map(|took| took.ms()).sum();
+    assert!(all < HEARTBEAT.ms(), "{took:?}");
 }
 
 #[test]
@@ -243,8 +244,10 @@ fn nodes_that_die_while_a_broadcast_is_dealt_out_double_no_share_and_the_whole_s
         cluster.add(&label, &["--group", "gpu", "--routing", "sharding_broadcast"], script);
         let which = usize::try_from(chance.between(0, 2)).unwrap();
         let asked = (which + usize::try_from(chance.between(0, 1)).unwrap()) % 3;
+        // At once, or when some have begun.
+        let dealt = lines(&cluster.worlds[0], "begun").len() + usize::try_from(chance.between(0, 6)).unwrap();
         cluster.worlds[asked].ordo(&["job", "trigger", &label]).done();
-        std::thread::sleep(std::time::Duration::from_millis(chance.between(0, 40)));
+        cluster.eventually("some have begun", || (lines(&cluster.worlds[0], "begun").len() >= dealt).then_some(()));
         cluster.kill_and_restart(which);
         let runs = cluster.over(which, &label, 1);
         let (shares, whole): (Vec<&Value>, Vec<&Value>) = runs.iter().partition(|run| run["shard"].is_object());

@@ -111,7 +111,7 @@ fn silence_is_declared_a_lease_after_the_last_sign_of_life() {
 }
 
 #[test]
-fn a_trivial_run_elsewhere_is_told_beside_one_that_is_here() {
+fn a_trivial_run_elsewhere_is_measured_beside_one_that_is_here() {
     let world = World::new();
     let daemon = world.serve();
     let _worker = Worker::ordo(&world, &daemon, &["--group", "gpu", "--name", "a"]);

@@ -133,6 +133,19 @@ impl Routing {
         }
     }
 
+    /// Whether whoever is chosen makes room for others the next time; otherwise an order decides.
+    pub fn takes_turns(self) -> bool {
+        match self {
+            Routing::Round | Routing::Random | Routing::Lfu | Routing::Lru => true,
+            Routing::First
+            | Routing::Last
+            | Routing::ConsistentHash
+            | Routing::Failover
+            | Routing::Busyover
+            | Routing::ShardingBroadcast => false,
+        }
+    }
+
     /// Whether one executor is as good as another: work that comes to be on many nodes is spread already.
     pub fn is_indifferent(self) -> bool {
         match self {

@@ -6,12 +6,12 @@
 use ordo_model::Timestamp;
 use ordo_model::routing::Candidate;
 
-use super::requirements::QueueName;
 use crate::cluster::ElsewhereExecutor;
+use crate::dispatch::requirements::QueueName;
 
 #[derive(Debug)]
-pub(super) struct ElsewhereSlots {
-    pub(super) executor: ElsewhereExecutor,
+pub(in crate::dispatch) struct ElsewhereSlots {
+    pub(in crate::dispatch) executor: ElsewhereExecutor,
     free: usize,
     chosen: u64,
     chosen_at: Timestamp,
@@ -20,7 +20,7 @@ pub(super) struct ElsewhereSlots {
 }
 
 impl ElsewhereSlots {
-    pub(super) fn new(executor: ElsewhereExecutor, now: Timestamp) -> ElsewhereSlots {
+    pub(in crate::dispatch) fn new(executor: ElsewhereExecutor, now: Timestamp) -> ElsewhereSlots {
         let load = &executor.load;
         ElsewhereSlots {
             free: if executor.is_served { load.free as usize } else { 0 },
@@ -32,28 +32,33 @@ impl ElsewhereSlots {
         }
     }
 
-    pub(super) fn serves(&self, queue: &QueueName) -> bool {
+    pub(in crate::dispatch) fn serves(&self, queue: &QueueName) -> bool {
         self.executor.group == queue.group && self.executor.tools.contains(&queue.tool)
     }
 
+    /// It is full by what was left to it alone; its node has not said so.
+    pub(in crate::dispatch) fn is_full_by_guess(&self) -> bool {
+        self.free == 0 && self.executor.is_served && self.executor.load.free > 0
+    }
+
     /// A run was left to it.
-    pub(super) fn was_left_a_run(&mut self, now: Timestamp) {
+    pub(in crate::dispatch) fn was_left_a_run(&mut self, now: Timestamp) {
         self.free = self.free.saturating_sub(1);
         self.chosen += 1;
         self.chosen_at = now;
     }
 
     /// It did not take a run that was left to it.
-    pub(super) fn let_pass(&mut self) {
+    pub(in crate::dispatch) fn let_pass(&mut self) {
         self.missed = self.missed.saturating_add(1);
     }
 
     /// As one that is waited for: who sticks to it leaves the run to its node.
-    pub(super) fn as_full(&self) -> Candidate<'_> {
+    pub(in crate::dispatch) fn as_full(&self) -> Candidate<'_> {
         Candidate { free: 0, ..self.candidate() }
     }
 
-    pub(super) fn candidate(&self) -> Candidate<'_> {
+    pub(in crate::dispatch) fn candidate(&self) -> Candidate<'_> {
         Candidate {
             id: self.executor.id,
             name: &self.executor.name,

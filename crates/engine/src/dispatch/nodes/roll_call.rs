@@ -7,10 +7,10 @@ use std::collections::HashSet;
 
 use ordo_model::RunId;
 
-use super::parking::Blocker;
+use crate::dispatch::parking::Blocker;
 
 #[derive(Debug, Default)]
-pub(super) struct RollCalls {
+pub(in crate::dispatch) struct RollCalls {
     /// The number of the one that is under way, or was the last.
     number: u64,
     is_under_way: bool,
@@ -21,13 +21,13 @@ pub(super) struct RollCalls {
 
 impl RollCalls {
     /// What a run waits for that is not to be given away before the next one.
-    pub(super) fn want(&mut self) -> Blocker {
+    pub(in crate::dispatch) fn want(&mut self) -> Blocker {
         self.is_wanted = true;
         Blocker::RollCall(self.number + 1)
     }
 
     /// Whether one is to be made now.
-    pub(super) fn take_wanted(&mut self) -> bool {
+    pub(in crate::dispatch) fn take_wanted(&mut self) -> bool {
         let begins = self.is_wanted && !self.is_under_way;
         if begins {
             self.number += 1;
@@ -37,26 +37,26 @@ impl RollCalls {
     }
 
     /// It is answered; returns what waited for it.
-    pub(super) fn answered(&mut self) -> Blocker {
+    pub(in crate::dispatch) fn answered(&mut self) -> Blocker {
         self.is_under_way = false;
         Blocker::RollCall(self.number)
     }
 
     /// It could not be made: once more, for the same runs and those that came meanwhile.
-    pub(super) fn failed(&mut self) -> Blocker {
+    pub(in crate::dispatch) fn failed(&mut self) -> Blocker {
         (self.is_under_way, self.is_wanted) = (false, true);
         Blocker::RollCall(self.number)
     }
 
-    pub(super) fn counts_for(&self, run: RunId) -> bool {
+    pub(in crate::dispatch) fn counts_for(&self, run: RunId) -> bool {
         self.called.contains(&run)
     }
 
-    pub(super) fn called(&mut self, runs: impl IntoIterator<Item = RunId>) {
+    pub(in crate::dispatch) fn called(&mut self, runs: impl IntoIterator<Item = RunId>) {
         self.called.extend(runs);
     }
 
-    pub(super) fn forget(&mut self, run: RunId) {
+    pub(in crate::dispatch) fn forget(&mut self, run: RunId) {
         self.called.remove(&run);
     }
 }

@@ -6,8 +6,8 @@
 use ordo_model::job::Pool;
 use ordo_model::{Millis, Timestamp};
 
-use super::dispatcher::Dispatcher;
 use crate::cluster::{ExecutorLoad, NodeLoads};
+use crate::dispatch::dispatcher::Dispatcher;
 
 const EVERY: Millis = Millis::from_secs(1);
 const URGENT_EVERY: Millis = Millis::from_ms(100);
@@ -15,14 +15,14 @@ const URGENT_EVERY: Millis = Millis::from_ms(100);
 const LOADS_MAX: usize = 500;
 
 #[derive(Debug, Default)]
-pub(super) struct LoadReport {
+pub(in crate::dispatch) struct LoadReport {
     last: Option<Timestamp>,
     /// Something changed that others go by.
-    pub(super) is_urgent: bool,
+    pub(in crate::dispatch) is_urgent: bool,
 }
 
 impl LoadReport {
-    pub(super) fn next_wake(&self) -> Option<Timestamp> {
+    pub(in crate::dispatch) fn next_wake(&self) -> Option<Timestamp> {
         self.last.filter(|_| self.is_urgent).map(|last| last.plus(URGENT_EVERY))
     }
 }

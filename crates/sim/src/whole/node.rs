@@ -97,6 +97,8 @@ impl NodeSlot {
                 () = generation.ended() => None,
                 booted = self.boot(&generation) => Some(booted),
             };
+            // A store that cannot be opened in the calm will hardly be a moment later.
+            let calm_ms = if matches!(booted, Some(Err(_))) { 20_000 } else { 200 };
             match booted {
                 Some(Ok(running)) => {
                     *locked(&self.current) = Some(running.clone());
@@ -112,7 +114,7 @@ impl NodeSlot {
             self.scene.trouble(self.scene.mono());
             self.replug();
             let restart_ms =
-                if self.scene.is_calm() { 200 } else { self.scene.with_rng(|rng| rng.skewed(20, 120_000)) };
+                if self.scene.is_calm() { calm_ms } else { self.scene.with_rng(|rng| rng.skewed(20, 120_000)) };
             self.scene.sleep(restart_ms).await;
             self.scene.trouble(self.scene.mono());
         }

@@ -16,6 +16,9 @@ use crate::workload::{self, WorkloadSpan};
 /// How often a creation is asked for again until it is known what became of it.
 const CREATE_TRIES: usize = 30;
 
+/// By then every job is paused once all is well, or nothing ever is again.
+const PAUSED_WITHIN_MS: i64 = 5 * 60_000;
+
 const ROUTINGS: [&str; 10] =
     ["first", "last", "round", "random", "lfu", "lru", "consistent_hash", "failover", "busyover", "sharding_broadcast"];
 
@@ -128,11 +131,14 @@ impl Users {
         self.order(Wish::Pause { job, marker }, job, command).await
     }
 
-    /// Every job, each until it is known that it is paused, or is not there.
+    /// Every job, each until it is known that it is paused, or is not there. Where no node comes up again nobody is told.
     pub(crate) async fn pause_all(&self) {
-        let jobs = self.known().jobs.clone();
+        let (jobs, since) = (self.known().jobs.clone(), self.scene.mono());
         for job in jobs {
             while self.pause_job(job).await == WholeAnswer::Unknown {
+                if self.scene.mono() - since > PAUSED_WITHIN_MS {
+                    return;
+                }
                 self.scene.sleep(1_000).await;
             }
         }

@@ -59,7 +59,7 @@ pub(super) async fn run(engine: Engine, wake: Arc<Notify>) {
 }
 
 /// A row on its way to its command.
-struct Considered {
+struct PreparedSubmission {
     row: SubmittedRow,
     request: Request,
     unique: Option<ClaimedUnique>,
@@ -74,7 +74,7 @@ struct ClaimedUnique {
 
 /// What is found out about a row before its command is given.
 enum Consideration {
-    Ready(Box<Considered>),
+    Ready(Box<PreparedSubmission>),
     Over(SubmissionOutcome),
 }
 
@@ -118,7 +118,7 @@ impl Engine {
         }
         let mut requests = Vec::with_capacity(considered.len());
         let mut asked = Vec::with_capacity(considered.len());
-        for Considered { row, request, unique } in considered {
+        for PreparedSubmission { row, request, unique } in considered {
             asked.push((row, request.job_id, unique));
             requests.push(request);
         }
@@ -180,7 +180,7 @@ impl Engine {
         definition: &Definition,
         input: Option<&Value>,
         now: Timestamp,
-    ) -> Considered {
+    ) -> PreparedSubmission {
         let is_run = matches!(command, Command::Enqueue { .. });
         let value = std::iter::once(TAG).chain(*job.0.as_bytes()).collect();
         let until = now.plus(SUBMISSION_REMEMBERED);
@@ -195,7 +195,11 @@ impl Engine {
             ClaimedUnique { key: words, on_conflict: unique.on_conflict, is_run }
         });
         let actor = encode_actor(&Actor::new(row.submitted_by.clone(), ActorSource::Sql));
-        Considered { row: row.clone(), request: Request { claims, actor, ..Request::new(job, command) }, unique }
+        PreparedSubmission {
+            row: row.clone(),
+            request: Request { claims, actor, ..Request::new(job, command) },
+            unique,
+        }
     }
 
     /// What an earlier try came to.

@@ -111,8 +111,11 @@ fn a_subscription_is_added_tried_changed_and_removed() {
     let id = made["id"].as_str().unwrap();
     assert!(made["secret"].as_str().unwrap().starts_with("whsec_"));
     let listed = world.ordo(&["subscription", "list"]).done().out;
-    assert!(listed.contains("http://127.0.0.1:9/hook") && listed.contains("enabled") && listed.contains(id));
-    let tried = world.ordo(&["subscription", "test", id]);
+    assert!(listed.contains("http://127.0.0.1:9/hook") && listed.contains("enabled"), "{listed}");
+    // The list shows as much of the id as tells it from others, and that is enough.
+    let shown = listed.split_whitespace().last().unwrap();
+    assert!(id.starts_with(shown), "{listed}");
+    let tried = world.ordo(&["subscription", "test", shown]);
     assert_eq!(tried.code, 1, "{tried:?}");
     assert!(tried.out.contains("webhooks.allow in the configuration can allow it"), "{tried:?}");
     let renewed = world.ordo(&["subscription", "update", id, "--new-secret"]).done().out;

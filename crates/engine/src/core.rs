@@ -221,26 +221,26 @@ impl Core {
         let (now, steady) = (moment.now, moment.steady());
         self.last_ahead_ms = moment.frame.ahead_ms;
         let mut effects = self.follow_clock(moment);
-        let mut orders = Vec::new();
+        let mut commands = Vec::new();
         for input in inputs {
-            self.take(input, moment, &mut effects, &mut orders);
+            self.take(input, moment, &mut effects, &mut commands);
         }
         effects.extend(self.timekeeper.tick(now).map(Effect::ScanAlarms));
         self.dispatcher.time_passed(steady);
         effects.extend(self.dispatcher.overdue_offers(steady).into_iter().map(Effect::Withdraw));
-        orders.extend(self.starts(steady));
-        orders.extend(self.fires(now, &mut effects));
+        commands.extend(self.starts(steady));
+        commands.extend(self.fires(now, &mut effects));
         effects.extend(self.timekeeper.refill().map(Effect::ScanAlarms));
         effects.extend(self.dispatcher.wants_waiting().map(Effect::FindWaiting));
         effects.extend(self.dispatcher.takes_loads(steady).map(Effect::Publish));
         effects.extend(self.dispatcher.takes_roll_call().then_some(Effect::RollCall));
-        if !orders.is_empty() {
-            effects.push(Effect::Submit(orders));
+        if !commands.is_empty() {
+            effects.push(Effect::Submit(commands));
         }
         effects
     }
 
-    fn take(&mut self, input: Input, moment: Moment, effects: &mut Vec<Effect>, orders: &mut Vec<CoreCommand>) {
+    fn take(&mut self, input: Input, moment: Moment, effects: &mut Vec<Effect>, commands: &mut Vec<CoreCommand>) {
         let (now, steady) = (moment.now, moment.steady());
         match input {
             Input::Time => {}
@@ -255,7 +255,7 @@ impl Core {
                     self.changed(change, moment, effects);
                 }
             }
-            Input::Finished(finished) => orders.push(self.finished(finished)),
+            Input::Finished(finished) => commands.push(self.finished(finished)),
             Input::Remote { executor, news } => self.heard(executor, news, steady),
             Input::Restored(attempts) => self.dispatcher.restored(attempts),
             Input::TakenOver { executor, offer, draining, attempts } => {
@@ -283,7 +283,7 @@ impl Core {
             Input::Keyless(is_keyless) => self.dispatcher.is_keyless = is_keyless,
             Input::Swept(alarms) => {
                 let due = self.timekeeper.take_over(&alarms);
-                orders.extend(self.wake(due, effects));
+                commands.extend(self.wake(due, effects));
             }
             Input::Stop => {
                 self.timekeeper.stop();
@@ -311,22 +311,22 @@ impl Core {
     }
 
     fn wake(&mut self, due: Vec<EntityId>, effects: &mut Vec<Effect>) -> Vec<CoreCommand> {
-        let mut orders = Vec::with_capacity(due.len());
+        let mut commands = Vec::with_capacity(due.len());
         for entity in due {
             match entity.kind {
                 Kind::Job => {
                     let job_id = JobId(entity.id);
-                    let order = self.slotted(job_id, Command::Wake);
+                    let command = self.slotted(job_id, Command::Wake);
                     // Slow jobs give way to all others anyway.
-                    if order.location.is_none() && self.dispatcher.pool_of(job_id) == Pool::Fast {
+                    if command.location.is_none() && self.dispatcher.pool_of(job_id) == Pool::Fast {
                         self.timekeeper.went_without_slot(entity);
                     }
-                    orders.push(order);
+                    commands.push(command);
                 }
                 _ => effects.push(Effect::Reconcile(entity)),
             }
         }
-        orders
+        commands
     }
 
     fn slotted(&mut self, job_id: JobId, command: Command) -> CoreCommand {

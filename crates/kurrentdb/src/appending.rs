@@ -13,7 +13,7 @@ use ordo_store::{Fault, Store, Version};
 use uuid::Uuid;
 
 use crate::connection::MirrorSession;
-use crate::placing::{Placement, Tail, needed_from, place};
+use crate::position::{Placement, Tail, needed_from, place};
 use crate::record::{Mirrored, Record};
 
 /// An append stays below the 1 MiB that a server takes by default.

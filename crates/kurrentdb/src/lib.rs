@@ -9,7 +9,7 @@ mod backoff;
 mod connection;
 mod ends;
 mod mirror;
-mod placing;
+mod position;
 mod progress;
 mod record;
 

@@ -22,7 +22,7 @@ use crate::read::change_hint::ChangeHint;
 pub struct Request {
     pub job_id: JobId,
     pub slotted: SlottedCommand,
-    /// Where the order's slot was reserved.
+    /// Where the command's slot was reserved.
     pub location: Option<SlotLocation>,
     /// Keys that no other command may have claimed.
     pub claims: Vec<Claim>,

@@ -27,6 +27,22 @@ pub struct RunStart {
     pub reservation: Option<(SlotReservation, SlotLocation)>,
 }
 
+/// Where a run goes.
+enum Destination {
+    /// Nobody of its queue has a free slot.
+    Nobody,
+    /// It is decided when it has been found out how the executors of other nodes are doing.
+    KnownLater,
+    /// To this executor, when it has a free slot.
+    Awaited(Uuid),
+    /// To this executor of another node, which starts it.
+    Elsewhere(Uuid),
+    /// To this executor of this node; so long it may take to accept it.
+    Here { executor: Uuid, patience: Millis },
+    /// To each of them, a share.
+    Everybody(Vec<Incarnation>),
+}
+
 impl Dispatcher {
     /// Waiting runs for which there is a place now.
     pub fn take_startable(&mut self, now: Timestamp) -> Vec<RunStart> {
@@ -59,94 +75,113 @@ impl Dispatcher {
 
     /// Starts the run or puts it aside; gives it back if nobody of its queue has a free slot.
     fn dispatch(&mut self, waiting: WaitingRun, now: Timestamp) -> Result<Option<RunStart>, WaitingRun> {
-        match self.keys.judge(&waiting.requirements.terms, now) {
-            KeyVerdict::Free => {}
-            KeyVerdict::Busy(key) => {
-                self.park(Blocker::Key(key), waiting);
-                return Ok(None);
-            }
-            KeyVerdict::Until(key, at) => {
-                self.parking.wake_at(Blocker::Rate(key.clone()), at);
-                self.park(Blocker::Rate(key), waiting);
-                return Ok(None);
-            }
-        }
-        if self.must_be_called(&waiting) {
-            let next = self.roll_calls.want();
-            self.park(next, waiting);
+        if let Some(blocker) = self.blocker(&waiting, now) {
+            self.park(blocker, waiting);
             return Ok(None);
         }
-        let requirements = waiting.requirements.clone();
-        let (terms, queue) = (&requirements.terms, &requirements.queue);
-        let draw = ordo_model::id::mix(self.choices);
-        let asked = RoutingRequest { job: waiting.job_id, draw };
-        let mut meant_for = None;
-        // Every node finds out for itself which one of all executors gets it. One that is elsewhere is given it there.
-        let (candidates, choice) = if terms.meant_for.is_some() || !terms.routing.may_choose() {
-            let mut candidates = self.candidates(queue, now);
-            candidates.extend(self.others(queue).map(ElsewhereSlots::as_full));
-            self.put_in_order(&mut candidates);
-            meant_for = terms.meant_for.and_then(|id| candidates.iter().position(|one| one.id == id));
-            let choice = match meant_for {
-                Some(place) if candidates[place].free > 0 => Choice::Take(place),
-                Some(place) => Choice::WaitFor(place),
-                // Whom the share was meant for is gone: anybody who is here may have it.
-                None if terms.routing.may_choose() => {
-                    candidates.retain(|one| !self.elsewhere.contains_key(&one.id));
-                    choose(terms.routing, &candidates, asked)
-                }
-                None => choose(terms.routing, &candidates, asked),
-            };
-            (candidates, choice)
-        } else if self.is_for_any_node(&waiting, now) {
-            let mut candidates = self.candidates(queue, now);
-            candidates.extend(self.others(queue).map(ElsewhereSlots::candidate));
-            self.put_in_order(&mut candidates);
-            let number = terms.number.unwrap_or_else(|| waiting.run_id.0.as_u64_pair().1);
-            let asked = SharedRequest { job: waiting.job_id, run: waiting.run_id, number };
-            let choice = choose_shared(terms.routing, &candidates, asked);
-            if self.goes_by_a_guess(&waiting, &candidates, choice) {
-                drop(candidates);
+        match self.destination(&waiting, now) {
+            Destination::Nobody => return Err(waiting),
+            Destination::KnownLater => {
                 let next = self.roll_calls.want();
                 self.park(next, waiting);
-                return Ok(None);
             }
-            (candidates, choice)
-        } else {
-            let candidates = self.candidates(queue, now);
-            let choice = choose(terms.routing, &candidates, asked);
-            (candidates, choice)
-        };
-        let chosen = |place: usize| candidates[place].id;
+            Destination::Awaited(executor) => self.park(Blocker::Executor(executor), waiting),
+            Destination::Elsewhere(executor) => self.leave_to(executor, &waiting, now),
+            Destination::Here { executor, patience } => {
+                return Ok(Some(self.start_at(executor, &waiting, patience, now)));
+            }
+            Destination::Everybody(executors) => return Ok(Some(self.start_at_all(executors, &waiting))),
+        }
+        Ok(None)
+    }
+
+    /// What keeps the run from beginning, whoever would have it.
+    fn blocker(&mut self, waiting: &WaitingRun, now: Timestamp) -> Option<Blocker> {
+        match self.keys.judge(&waiting.requirements.terms, now) {
+            KeyVerdict::Busy(key) => Some(Blocker::Key(key)),
+            KeyVerdict::Until(key, at) => {
+                self.parking.wake_at(Blocker::Rate(key.clone()), at);
+                Some(Blocker::Rate(key))
+            }
+            KeyVerdict::Free if self.must_be_called(waiting) => Some(self.roll_calls.want()),
+            KeyVerdict::Free => None,
+        }
+    }
+
+    /// Every node finds out for itself which one of all executors gets a run. One that is elsewhere is given it there.
+    fn destination(&mut self, waiting: &WaitingRun, now: Timestamp) -> Destination {
+        let Requirements { queue, terms } = waiting.requirements.as_ref();
+        if terms.meant_for.is_some() || !terms.routing.may_choose() {
+            return self.for_one_of_all(waiting, now);
+        }
+        if self.is_for_any_node(waiting, now) {
+            return self.for_any_of_all(waiting, now);
+        }
+        let candidates = self.candidates(queue, now);
+        let choice = choose(terms.routing, &candidates, self.request(waiting));
+        self.resolved(waiting, &candidates, choice)
+    }
+
+    /// The strategy names one, whether it has a free slot or not; or the share of a broadcast does.
+    fn for_one_of_all(&self, waiting: &WaitingRun, now: Timestamp) -> Destination {
+        let Requirements { queue, terms } = waiting.requirements.as_ref();
+        let mut candidates = self.candidates(queue, now);
+        candidates.extend(self.others(queue).map(ElsewhereSlots::as_full));
+        self.put_in_order(&mut candidates);
+        let meant_for = terms.meant_for.and_then(|id| candidates.iter().position(|one| one.id == id));
+        if let Some(place) = meant_for {
+            let choice = if candidates[place].free > 0 { Choice::Take(place) } else { Choice::WaitFor(place) };
+            return match self.resolved(waiting, &candidates, choice) {
+                // Nobody else may have the share, however long its executor takes.
+                Destination::Here { executor, .. } => Destination::Here { executor, patience: LEASE },
+                other => other,
+            };
+        }
+        if terms.routing.may_choose() {
+            // Whom the share was meant for is gone: anybody who is here may have it.
+            candidates.retain(|one| !self.elsewhere.contains_key(&one.id));
+        }
+        let choice = choose(terms.routing, &candidates, self.request(waiting));
+        self.resolved(waiting, &candidates, choice)
+    }
+
+    /// The strategy chooses among all that have a free slot, those of other nodes too.
+    fn for_any_of_all(&self, waiting: &WaitingRun, now: Timestamp) -> Destination {
+        let Requirements { queue, terms } = waiting.requirements.as_ref();
+        let mut candidates = self.candidates(queue, now);
+        candidates.extend(self.others(queue).map(ElsewhereSlots::candidate));
+        self.put_in_order(&mut candidates);
+        let number = terms.number.unwrap_or_else(|| waiting.run_id.0.as_u64_pair().1);
+        let request = SharedRequest { job: waiting.job_id, run: waiting.run_id, number };
+        let choice = choose_shared(terms.routing, &candidates, request);
+        if self.goes_by_a_guess(waiting, &candidates, choice) {
+            return Destination::KnownLater;
+        }
+        self.resolved(waiting, &candidates, choice)
+    }
+
+    fn request(&self, waiting: &WaitingRun) -> RoutingRequest {
+        RoutingRequest { job: waiting.job_id, draw: ordo_model::id::mix(self.choices) }
+    }
+
+    /// What a choice among these candidates comes to.
+    fn resolved(&self, waiting: &WaitingRun, candidates: &[Candidate<'_>], choice: Choice) -> Destination {
+        let Requirements { queue, terms } = waiting.requirements.as_ref();
         match choice {
-            Choice::Nobody => Err(waiting),
+            Choice::Nobody => Destination::Nobody,
             // While this process is full, nothing of the queue begins here but what another executor could take.
-            Choice::WaitFor(place) if self.is_here_alone(chosen(place), queue) => Err(waiting),
-            Choice::WaitFor(place) => {
-                let executor = chosen(place);
-                drop(candidates);
-                self.park(Blocker::Executor(executor), waiting);
-                Ok(None)
-            }
+            Choice::WaitFor(place) if self.is_here_alone(candidates[place].id, queue) => Destination::Nobody,
+            Choice::WaitFor(place) => Destination::Awaited(candidates[place].id),
             Choice::Take(place) if self.elsewhere.contains_key(&candidates[place].id) => {
-                let executor = chosen(place);
-                drop(candidates);
-                self.leave_to(executor, &waiting, now);
-                Ok(None)
+                Destination::Elsewhere(candidates[place].id)
             }
             Choice::Take(place) => {
-                let executor = chosen(place);
                 // Where somebody else could have it, nobody waits for one that does not take it.
-                let has_others = candidates.len() > 1 && meant_for.is_none();
-                drop(candidates);
-                let may_choose = has_others && requirements.terms.routing.may_choose();
-                Ok(Some(self.start_at(executor, &waiting, if may_choose { OFFER } else { LEASE }, now)))
+                let has_others = candidates.len() > 1 && terms.routing.may_choose();
+                let patience = if has_others { OFFER } else { LEASE };
+                Destination::Here { executor: candidates[place].id, patience }
             }
-            Choice::All => {
-                let executors = candidates.iter().map(|one| incarnation(one)).collect();
-                drop(candidates);
-                Ok(Some(self.start_at_all(executors, &waiting)))
-            }
+            Choice::All => Destination::Everybody(candidates.iter().map(incarnation).collect()),
         }
     }
 

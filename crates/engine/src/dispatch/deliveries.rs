@@ -235,18 +235,18 @@ pub(crate) async fn reconcile(engine: &Engine, id: Uuid) -> Result<(), Fault> {
 
 async fn route(engine: &Engine, id: Uuid, delivery: &Delivery) -> Result<Vec<Bound>, Fault> {
     let now = engine.clock().now();
-    let (mut found, mut orders) = (Vec::new(), Vec::new());
+    let (mut found, mut commands) = (Vec::new(), Vec::new());
     for bound in delivery.bound.iter().filter(|bound| bound.outcome == DeliveryOutcome::Waiting) {
         let claim = claim(id, delivery.replays, bound.job, now);
         // A generation before this one may have come so far.
         match engine.queries().store().dedup(&claim.key, now).await? {
             Some(value) => found.push(Bound { job: bound.job, outcome: claimed(engine, &value).await? }),
-            None => orders.push((bound.job, Command::Deliver { delivery: id, replay: delivery.replays }, claim)),
+            None => commands.push((bound.job, Command::Deliver { delivery: id, replay: delivery.replays }, claim)),
         }
     }
-    let jobs: Vec<JobId> = orders.iter().map(|(job, _, _)| *job).collect();
+    let jobs: Vec<JobId> = commands.iter().map(|(job, _, _)| *job).collect();
     let by_hook = engine.signed_by(&Actor::new(delivery.hook.clone(), ActorSource::Hook));
-    for (job, answer) in jobs.into_iter().zip(by_hook.submit_all_once(orders).await) {
+    for (job, answer) in jobs.into_iter().zip(by_hook.submit_all_once(commands).await) {
         found.push(Bound { job, outcome: answered(engine, answer).await? });
     }
     Ok(found)
@@ -269,7 +269,7 @@ async fn answered(engine: &Engine, answer: JobReply) -> Result<DeliveryOutcome, 
     match answer {
         Ok(accepted) => {
             DeliveryCounts::add(&engine.metrics().deliveries.routed);
-            let none = || DeliveryOutcome::Refused { reason: "the order led to no run".to_owned() };
+            let none = || DeliveryOutcome::Refused { reason: "the command led to no run".to_owned() };
             Ok(accepted.run_begun().map_or_else(none, outcome_of))
         }
         Err(SubmitError::Duplicate(value)) => claimed(engine, &value).await,

@@ -202,7 +202,7 @@ impl Dispatcher {
 
     // --- places -------------------------------------------------------------------------------------
 
-    /// Reserves a place for an order on this job, unless others wait for it already, or others could run it too.
+    /// Reserves a slot for a command on this job, unless others wait for it already, or others could run it too.
     pub fn reserve(&mut self, job: JobId) -> Option<(SlotReservation, SlotLocation)> {
         let name = self.pool_of(job);
         if !self.gives_slots(name) || self.pools[&name].free() == 0 {

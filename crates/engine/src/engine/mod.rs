@@ -39,6 +39,7 @@ use crate::dispatch::executors::registry::ExecutorRegistry;
 use crate::engine::shell::CoreMessage;
 use crate::engine::tokens::Tokens;
 use crate::maintenance::writable::Writable;
+use crate::notify::reconciler::ReconcilerMessage;
 use crate::notify::sender::Senders;
 use crate::read::change_hint::{ChangeHint, ChangeHints};
 use crate::read::metrics::Metrics;
@@ -118,7 +119,7 @@ struct Shared {
     live: ChangeHints,
     metrics: Arc<Metrics>,
     started_at: Timestamp,
-    reconcile: mpsc::UnboundedSender<EntityId>,
+    reconcile: mpsc::UnboundedSender<ReconcilerMessage>,
     /// Shares of what may wait for the store at once.
     admission: Arc<Semaphore>,
     stopping: CancellationToken,
@@ -236,7 +237,7 @@ impl Engine {
 
     /// Has an entity looked at now that may have something to do. A hint: its alarm stands all the same.
     pub(crate) fn nudge(&self, entity: EntityId) {
-        self.shared.reconcile.send(entity).unwrap_or(());
+        self.shared.reconcile.send(ReconcilerMessage::Wanted(entity)).unwrap_or(());
     }
 
     /// Has submissions looked for now. A hint: they are found all the same.

@@ -18,6 +18,7 @@ use crate::commit::job_command::Request;
 use crate::core::{Core, CoreCommand, Effect, Input};
 use crate::dispatch::Find;
 use crate::dispatch::executors::registry::ExecutorRegistry;
+use crate::notify::reconciler::ReconcilerMessage;
 use crate::read::queries::waiting_runs;
 use crate::run::runner::Runner;
 use crate::time::clock::SharedClock;
@@ -70,7 +71,7 @@ pub(crate) struct CoreShell {
     pub(crate) messages: mpsc::UnboundedReceiver<CoreMessage>,
     pub(crate) runner: Runner,
     pub(crate) registry: Arc<ExecutorRegistry>,
-    pub(crate) reconcile: mpsc::UnboundedSender<EntityId>,
+    pub(crate) reconcile: mpsc::UnboundedSender<ReconcilerMessage>,
     pub(crate) roll_call: mpsc::UnboundedSender<()>,
     pub(crate) loads: watch::Sender<NodeLoads>,
     pub(crate) drained: Option<oneshot::Sender<()>>,
@@ -147,7 +148,7 @@ impl CoreShell {
                     self.submit([Request::new(overdue.job_id, command)]);
                 }
             }
-            Effect::Reconcile(entity) => drop(self.reconcile.send(entity)),
+            Effect::Reconcile(entity) => drop(self.reconcile.send(ReconcilerMessage::Wanted(entity))),
             Effect::TrimHistory => self.untidy.notify_one(),
             Effect::ClockStepped { by_ms, until } => self.clock_stepped(by_ms, until),
         }
@@ -219,7 +220,7 @@ impl CoreShell {
                 }
                 for entity in others {
                     // Nobody reconciles any more only while the process goes down.
-                    reconcile.send(entity).unwrap_or(());
+                    reconcile.send(ReconcilerMessage::Wanted(entity)).unwrap_or(());
                 }
             }
         });

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ordo_model::job::SlotReservation;
 use ordo_model::limits::WAITING_COMMANDS_MAX;
-use ordo_model::{EntityId, Incarnation, RunId};
+use ordo_model::{Incarnation, RunId};
 use ordo_store::{EventActor, Fault, Store};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
@@ -26,7 +26,7 @@ use crate::dispatch::executors::lease::LostExecutors;
 use crate::dispatch::executors::registry::ExecutorRegistry;
 use crate::maintenance::scrub;
 use crate::maintenance::writable::Writable;
-use crate::notify::reconciler::Reconciler;
+use crate::notify::reconciler::{Reconciler, ReconcilerMessage};
 use crate::read::change_hint::ChangeHints;
 use crate::read::metrics::Metrics;
 use crate::read::queries::Queries;
@@ -48,7 +48,7 @@ struct Links {
     core: UnboundedSender<CoreMessage>,
     lines: UnboundedSender<LineOfRun>,
     flushes: UnboundedSender<FlushOfRun>,
-    reconcile: UnboundedSender<EntityId>,
+    reconcile: UnboundedSender<ReconcilerMessage>,
     roll_call: UnboundedSender<()>,
     loads: watch::Sender<NodeLoads>,
 }
@@ -60,7 +60,7 @@ struct Inboxes {
     core: UnboundedReceiver<CoreMessage>,
     lines: UnboundedReceiver<LineOfRun>,
     flushes: UnboundedReceiver<FlushOfRun>,
-    reconcile: UnboundedReceiver<EntityId>,
+    reconcile: UnboundedReceiver<ReconcilerMessage>,
     roll_call: UnboundedReceiver<()>,
     loads: watch::Receiver<NodeLoads>,
 }
@@ -255,7 +255,7 @@ impl Engine {
         let engine = wiring.engine(stopping.clone(), tasks);
         engine.recover().await?;
         let core = inputs.clone();
-        let reconciler = Reconciler { engine: engine.clone(), wanted: inboxes.reconcile, core, stopping };
+        let reconciler = Reconciler { engine: engine.clone(), inbox: inboxes.reconcile, core, stopping };
         engine.keep_task(tokio::spawn(shell.run()));
         engine.begin_upkeep(store.is_shared(), untidy);
         *engine.reconciler() = Some(tokio::spawn(reconciler.run()));

@@ -42,22 +42,22 @@ impl Engine {
 
     /// The same for commands that carry the names of those who gave them.
     pub(crate) async fn send_signed(&self, requests: Vec<Request>) -> Vec<JobReply> {
-        let (mut orders, mut waiting) = (Vec::with_capacity(requests.len()), Vec::with_capacity(requests.len()));
+        let (mut submissions, mut waiting) = (Vec::with_capacity(requests.len()), Vec::with_capacity(requests.len()));
         for mut request in requests {
             waiting.push(match chains::prepare(self, &mut request).await {
                 Ok(()) => {
-                    let (order, answer) = request.answered();
-                    orders.push(order);
+                    let (submission, answer) = request.answered();
+                    submissions.push(submission);
                     Ok(answer)
                 }
                 Err(error) => Err(error),
             });
         }
-        if self.admit(&mut orders).is_err() {
+        if self.admit(&mut submissions).is_err() {
             return waiting.into_iter().map(|one| one.and(Err(SubmitError::Overloaded))).collect();
         }
         // In one message: the batcher must not take the first of them and leave the others to a commit of their own.
-        drop(self.batcher().send(BatcherMessage::Commands(orders)));
+        drop(self.batcher().send(BatcherMessage::Commands(submissions)));
         let mut answers = Vec::with_capacity(waiting.len());
         for one in waiting {
             answers.push(match one {
@@ -74,9 +74,9 @@ impl Engine {
     }
 
     /// The same for many at once; the answers come in order.
-    pub async fn submit_all_once(&self, orders: Vec<(JobId, Command, Claim)>) -> Vec<JobReply> {
+    pub async fn submit_all_once(&self, submissions: Vec<(JobId, Command, Claim)>) -> Vec<JobReply> {
         let request = |(job, command, claim)| Request { claims: vec![claim], ..Request::new(job, command) };
-        self.send_all(orders.into_iter().map(request).collect()).await
+        self.send_all(submissions.into_iter().map(request).collect()).await
     }
 
     pub(crate) async fn send(&self, mut request: Request) -> JobReply {

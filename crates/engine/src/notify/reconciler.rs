@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use ordo_model::{EntityId, Kind};
 use ordo_store::{Fault, Snapshot};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -22,9 +22,17 @@ use crate::notify::work_queue::{Queue, WorkQueue};
 
 pub(crate) struct Reconciler {
     pub(crate) engine: Engine,
-    pub(crate) wanted: mpsc::UnboundedReceiver<EntityId>,
+    pub(crate) inbox: mpsc::UnboundedReceiver<ReconcilerMessage>,
     pub(crate) core: mpsc::UnboundedSender<Input>,
     pub(crate) stopping: CancellationToken,
+}
+
+#[derive(Debug)]
+pub(crate) enum ReconcilerMessage {
+    /// An entity may have something to do.
+    Wanted(EntityId),
+    /// Say when nothing is being looked at, and how many were looked at so far. What waits for somebody outside does not count.
+    Quiet(oneshot::Sender<u64>),
 }
 
 /// What came of looking at an entity.
@@ -43,6 +51,7 @@ impl Reconciler {
         let mut work = WorkQueue::default();
         let mut tasks: JoinSet<Reconciled> = JoinSet::new();
         let mut names: HashMap<Id, (EntityId, Queue)> = HashMap::new();
+        let (mut looked_at, mut waiting_for_quiet) = (0, Vec::new());
         loop {
             tokio::select! {
                 biased;
@@ -57,15 +66,21 @@ impl Reconciler {
                         }
                     }
                 }
-                wanted = self.wanted.recv() => match wanted {
-                    Some(entity) => work.want(entity),
+                message = self.inbox.recv() => match message {
+                    Some(ReconcilerMessage::Wanted(entity)) => work.want(entity),
+                    Some(ReconcilerMessage::Quiet(reply)) => waiting_for_quiet.push(reply),
                     None => break,
                 },
             }
             while let Some((entity, queue)) = work.next(|sender| self.concurrency(sender)) {
                 let (engine, core) = (self.engine.clone(), self.core.clone());
                 let task = tasks.spawn(reconcile(engine, entity, core, queue != Queue::Any));
+                looked_at += u64::from(queue == Queue::Any);
                 names.insert(task.id(), (entity, queue));
+            }
+            if work.is_quiet() {
+                // Whoever does not wait any more need not know.
+                waiting_for_quiet.drain(..).for_each(|reply| reply.send(looked_at).unwrap_or_default());
             }
         }
         tasks.shutdown().await;

@@ -65,6 +65,11 @@ impl WorkQueue {
         None
     }
 
+    /// Whether nothing is looked at, and nothing waits for that.
+    pub(crate) fn is_quiet(&self) -> bool {
+        !self.lines.contains_key(&Queue::Any)
+    }
+
     /// It goes on in another queue.
     pub(crate) fn move_on(&mut self, entity: EntityId, from: &Queue, to: Queue) {
         self.leave(from);

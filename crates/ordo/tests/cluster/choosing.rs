@@ -17,12 +17,27 @@ fn by_executor(runs: &[Value]) -> BTreeMap<&str, usize> {
 }
 
 /// Triggers a job so often, of one node after the other, and returns its runs when all are over.
-fn triggered(cluster: &ThreeNodes, routing: &str, times: usize) -> Vec<Value> {
-    cluster.add(routing, &["--group", "gpu", "--routing", routing, "--concurrent", "99"], "true");
+fn triggered(cluster: &ThreeNodes, label: &str, routing: &str, times: usize) -> Vec<Value> {
+    cluster.add(label, &["--group", "gpu", "--routing", routing, "--concurrent", "99"], "true");
     for which in 0..times {
-        cluster.worlds[which % 3].ordo(&["job", "trigger", routing]).done();
+        cluster.worlds[which % 3].ordo(&["job", "trigger", label]).done();
     }
-    cluster.over(0, routing, times)
+    cluster.over(0, label, times)
+}
+
+/// A run that was left to another node for too long, on a busy machine, goes to whoever has room and takes a turn away: not in
+/// every round of nine. By chance a round comes out even once in a thousand times.
+fn each_has_its_turn(cluster: &ThreeNodes, routing: &str) {
+    let mut rounds = Vec::new();
+    for round in 0..5 {
+        let runs = triggered(cluster, &format!("{routing}-{round}"), routing, 9);
+        let by = by_executor(&runs);
+        if by.len() == 9 {
+            return;
+        }
+        rounds.push(format!("{by:?}"));
+    }
+    panic!("{routing}: not each has its turn: {rounds:#?}");
 }
 
 #[test]
@@ -31,15 +46,13 @@ fn the_strategies_that_may_choose_mean_all_executors_whichever_node_is_asked() {
     cluster.eventually("all are there", || (cluster.alive(0) == 9).then_some(()));
     cluster.know_each_other();
     for routing in ["round", "lfu", "lru"] {
-        let runs = triggered(&cluster, routing, 9);
-        let by = by_executor(&runs);
-        assert!(by.len() == 9 && by.values().all(|times| *times == 1), "{routing}: each has its turn: {by:?}");
+        each_has_its_turn(&cluster, routing);
     }
-    let runs = triggered(&cluster, "random", 45);
+    let runs = triggered(&cluster, "random", "random", 45);
     let by = by_executor(&runs);
     assert!(by.len() >= 7, "random leaves out hardly anybody: {by:?}");
     for routing in ["failover", "busyover"] {
-        let runs = triggered(&cluster, routing, 6);
+        let runs = triggered(&cluster, routing, routing, 6);
         assert_eq!(by_executor(&runs).into_keys().collect::<Vec<_>>(), ["w0"], "{routing}: the first of all has room");
     }
 }

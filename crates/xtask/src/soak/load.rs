@@ -9,9 +9,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 
 use super::samples::count;
-use crate::lab::chance::SeededChance;
 use crate::lab::clock::{now_ms, pause};
 use crate::lab::node::OrdoProcess;
+use crate::lab::random::SeededRandom;
 use crate::lab::socket::SocketClient;
 
 const BEATING: usize = 40;
@@ -68,7 +68,7 @@ impl SoakLoad {
         binary: &Path,
         folder: &Path,
         daemon: &OrdoProcess,
-        mut chance: SeededChance,
+        mut chance: SeededRandom,
     ) -> Result<SoakLoad> {
         let client = daemon.client();
         for number in 0..BEATING {
@@ -112,7 +112,7 @@ impl SoakLoad {
 }
 
 /// One executor after the other; most leave as they should, some are killed.
-fn come_and_go(mut executor: OrdoProcess, mut chance: SeededChance, stop: &AtomicBool) -> Result<u64> {
+fn come_and_go(mut executor: OrdoProcess, mut chance: SeededRandom, stop: &AtomicBool) -> Result<u64> {
     let mut came = 0;
     while !stop.load(Ordering::Relaxed) {
         executor.begin()?;
@@ -136,7 +136,7 @@ fn come_and_go(mut executor: OrdoProcess, mut chance: SeededChance, stop: &Atomi
 
 struct Churn {
     client: SocketClient,
-    chance: SeededChance,
+    chance: SeededRandom,
     done: LoadDone,
     /// Ids of jobs that came and have not gone yet.
     made: Vec<String>,

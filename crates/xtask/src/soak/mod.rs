@@ -11,10 +11,10 @@ mod samples;
 
 use anyhow::{Context, Result, bail};
 
-use crate::lab::chance::SeededChance;
 use crate::lab::clock::{now_ms, pause, within};
 use crate::lab::node::OrdoProcess;
 use crate::lab::process::output;
+use crate::lab::random::SeededRandom;
 use crate::lab::scratch::ScratchFolder;
 use crate::lab::{binary, clock};
 use crate::tree;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let mut daemon = OrdoProcess::new("daemon", &binary, &home, &["serve", "--listen", "127.0.0.1:0"])?;
     daemon.start()?;
     println!("{} minutes, seed {seed}", options.seconds / 60);
-    let load = SoakLoad::begin(&binary, folder.path(), &daemon, SeededChance::new(seed))?;
+    let load = SoakLoad::begin(&binary, folder.path(), &daemon, SeededRandom::new(seed))?;
     let mut probe = ResourceProbe::new(&daemon)?;
     let until = now_ms() + options.seconds * 1_000;
     while now_ms() < until && !load.has_ended() {

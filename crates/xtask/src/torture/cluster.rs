@@ -9,12 +9,12 @@ use anyhow::{Context, Result};
 
 use super::judge::FaultSpan;
 use super::trial::panics;
-use crate::lab::chance::SeededChance;
 use crate::lab::clock::{now_ms, pause, rfc3339, within};
 use crate::lab::database::{DatabaseProcess, free_port};
 use crate::lab::hosts::Hosts;
 use crate::lab::node::OrdoProcess;
 use crate::lab::process::UnixSignal;
+use crate::lab::random::SeededRandom;
 use crate::lab::socket::SocketClient;
 
 pub(super) const NAME: &str = "postgres";
@@ -37,7 +37,7 @@ pub(super) struct NodeCluster {
     pub(super) nodes: Vec<OrdoProcess>,
     database: DatabaseProcess,
     hosts: Option<Hosts>,
-    chance: SeededChance,
+    chance: SeededRandom,
     pub(super) faults: Vec<FaultSpan>,
     pub(super) left_out: Vec<String>,
     until: i64,
@@ -46,7 +46,7 @@ pub(super) struct NodeCluster {
 }
 
 impl NodeCluster {
-    pub(super) fn start(binary: &Path, folder: &Path, chance: SeededChance) -> Result<NodeCluster> {
+    pub(super) fn start(binary: &Path, folder: &Path, chance: SeededRandom) -> Result<NodeCluster> {
         let mut left_out = Vec::new();
         let hosts = Hosts::make(&HOSTS).map_err(|error| left_out.push(format!("cuts between hosts ({error:#})"))).ok();
         let namespace = |host: usize| hosts.as_ref().map(|hosts| hosts.namespace(host));

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 
 use super::jobs::{CustomerDeed, DeedKind, JobMaker, OrderedJob, TortureJob};
-use crate::lab::chance::SeededChance;
 use crate::lab::clock::{now_ms, pause};
+use crate::lab::random::SeededRandom;
 use crate::lab::socket::{ApiAnswer, SocketClient};
 
 /// Longer than any fault.
@@ -22,7 +22,7 @@ const BETWEEN_DEEDS_MS: (i64, i64) = (150, 700);
 #[derive(Debug)]
 pub(super) struct Customer {
     clients: Vec<SocketClient>,
-    chance: SeededChance,
+    chance: SeededRandom,
     maker: JobMaker,
     evidence: PathBuf,
     pub(super) jobs: Vec<OrderedJob>,

@@ -6,10 +6,10 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::judge::{ClockSpan, FaultSpan};
-use crate::lab::chance::SeededChance;
 use crate::lab::clock::{now_ms, pause, rfc3339};
 use crate::lab::node::OrdoProcess;
 use crate::lab::process::{UnixSignal, done, is_root};
+use crate::lab::random::SeededRandom;
 
 pub(super) const NAME: &str = "redb";
 const DISK_MIB: usize = 96;
@@ -21,7 +21,7 @@ const CLOCK_HEARD_MS: i64 = 1_500;
 #[derive(Debug)]
 pub(super) struct Embedded {
     pub(super) daemon: OrdoProcess,
-    chance: SeededChance,
+    chance: SeededRandom,
     disk: Option<DiskImage>,
     /// Says what the daemon's clock shows, where that can be done.
     clock_file: Option<PathBuf>,
@@ -33,7 +33,7 @@ pub(super) struct Embedded {
 }
 
 impl Embedded {
-    pub(super) fn start(binary: &Path, folder: &Path, chance: SeededChance, until: i64) -> Result<Embedded> {
+    pub(super) fn start(binary: &Path, folder: &Path, chance: SeededRandom, until: i64) -> Result<Embedded> {
         let mut left_out = Vec::new();
         let home = folder.join("disk");
         std::fs::create_dir_all(&home)?;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
-use crate::lab::chance::SeededChance;
 use crate::lab::clock::pause;
+use crate::lab::random::SeededRandom;
 use crate::lab::socket::SocketClient;
 
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl FollowedEvents {
     pub(super) fn follow(
         mut self,
         clients: &[SocketClient],
-        mut chance: SeededChance,
+        mut chance: SeededRandom,
         stop: &Arc<AtomicBool>,
     ) -> FollowedEvents {
         while !stop.load(Ordering::Relaxed) {

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::calendar::Rhythm;
-use crate::lab::chance::SeededChance;
 use crate::lab::clock::rfc3339;
+use crate::lab::random::SeededRandom;
 
 /// A job must have arrived before its first occurrence, even while a fault is going on.
 const HEAD_START_MS: i64 = 3_000;
@@ -86,14 +86,14 @@ impl OrderedJob {
 /// Makes jobs; those that come to an end do so before `until`.
 #[derive(Debug)]
 pub(super) struct JobMaker {
-    pub(super) chance: SeededChance,
+    pub(super) chance: SeededRandom,
     pub(super) until: i64,
     pub(super) groups: &'static [&'static str],
     made: usize,
 }
 
 impl JobMaker {
-    pub(super) fn new(chance: SeededChance, until: i64, groups: &'static [&'static str]) -> JobMaker {
+    pub(super) fn new(chance: SeededRandom, until: i64, groups: &'static [&'static str]) -> JobMaker {
         JobMaker { chance, until, groups, made: 0 }
     }
 
@@ -138,7 +138,7 @@ impl JobMaker {
 }
 
 /// What costs little comes often: a short absence then leaves more behind than one wake may fire.
-fn rhythm(chance: &mut SeededChance, soonest: i64, until: i64, is_cheap: bool) -> Rhythm {
+fn rhythm(chance: &mut SeededRandom, soonest: i64, until: i64, is_cheap: bool) -> Rhythm {
     let until = until.max(soonest + 2_000);
     let start = chance.between(soonest, until - 1_000);
     match chance.between(0, 9) {

@@ -16,10 +16,10 @@ use super::follower::FollowedEvents;
 use super::jobs::{JobMaker, TAIL_LABEL};
 use super::judge::{ClockSpan, TrialRecord};
 use super::stream::{self, JobRecord};
-use crate::lab::chance::SeededChance;
 use crate::lab::clock::{now_ms, pause, within};
 use crate::lab::node::OrdoProcess;
 use crate::lab::process::output;
+use crate::lab::random::SeededRandom;
 use crate::lab::socket::SocketClient;
 
 /// After the last fault: time to settle, and five beats of a second each.
@@ -35,7 +35,7 @@ const JOBS_AT_FIRST: usize = 40;
 pub(super) fn embedded(binary: &Path, folder: &Path, seed: u64, seconds: i64) -> Result<TrialRecord> {
     std::fs::create_dir_all(folder)?;
     println!("one daemon on the embedded store, seed {seed}");
-    let mut chance = SeededChance::new(seed);
+    let mut chance = SeededRandom::new(seed);
     let from = now_ms();
     let until = from + (seconds * 1_000 - EMBEDDED_CALM_MS - TAIL_MS).max(seconds * 500);
     let mut system = Embedded::start(binary, folder, chance.fork(), until)?;
@@ -68,7 +68,7 @@ pub(super) fn embedded(binary: &Path, folder: &Path, seed: u64, seconds: i64) ->
 pub(super) fn cluster(binary: &Path, folder: &Path, seed: u64, seconds: i64) -> Result<TrialRecord> {
     std::fs::create_dir_all(folder)?;
     println!("three nodes on PostgreSQL, seed {seed}");
-    let mut chance = SeededChance::new(seed);
+    let mut chance = SeededRandom::new(seed);
     let from = now_ms();
     let mut system = NodeCluster::start(binary, folder, chance.fork())?;
     let until = (from + seconds * 1_000 - CLUSTER_CALM_MS - TAIL_MS).max(now_ms() + FAULTS_AT_LEAST_MS);
@@ -118,7 +118,7 @@ pub(super) struct Watched {
 
 impl Crowd {
     pub(super) fn begin(
-        chance: &mut SeededChance,
+        chance: &mut SeededRandom,
         clients: Vec<SocketClient>,
         folder: &Path,
         until: i64,

@@ -5,12 +5,12 @@
 mod held;
 pub(crate) mod lease;
 mod logs;
-mod moving;
 mod protocol;
 pub(crate) mod registry;
 mod reports;
 pub(crate) mod restore;
 mod run_lease;
+mod transfer;
 
 pub use held::HeldAttempt;
 pub(crate) use lease::{reconcile, watch};

@@ -12,7 +12,7 @@ use super::wire::{
 const APPEND_MAX_BYTES: usize = 1024 * 1024;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
+pub struct StubEvent {
     pub id: uuid::Uuid,
     pub kind: String,
     pub data: serde_json::Value,
@@ -20,7 +20,7 @@ pub struct Kept {
     message: ProposedMessage,
 }
 
-impl Kept {
+impl StubEvent {
     pub fn version(&self) -> u64 {
         self.metadata["ordo"]["version"].as_u64().unwrap()
     }
@@ -28,7 +28,7 @@ impl Kept {
 
 #[derive(Debug, Default)]
 pub struct Streams {
-    pub kept: BTreeMap<String, Vec<Kept>>,
+    pub kept: BTreeMap<String, Vec<StubEvent>>,
     /// Deleted for good.
     pub tombs: BTreeSet<String>,
     /// How many appends were asked for, and how many of them were known already.
@@ -93,7 +93,7 @@ impl Streams {
         Ok(taken(kept.len() - 1))
     }
 
-    fn check(&self, stream: &str, proposed: &[Kept]) -> Result<(), StubRefusal> {
+    fn check(&self, stream: &str, proposed: &[StubEvent]) -> Result<(), StubRefusal> {
         if self.tombs.contains(stream) {
             let message = format!("Event stream '{stream}' is deleted.");
             return Err(StubRefusal { code: 9, message, exception: "stream-deleted" });
@@ -134,9 +134,9 @@ impl Streams {
     }
 }
 
-fn keep(message: ProposedMessage) -> Kept {
+fn keep(message: ProposedMessage) -> StubEvent {
     assert_eq!(message.metadata["content-type"], "application/json");
-    Kept {
+    StubEvent {
         id: message.id.as_ref().unwrap().id(),
         kind: message.metadata["type"].clone(),
         data: serde_json::from_slice(&message.data).unwrap(),

@@ -11,7 +11,7 @@ use ordo_api::alerting::monitors::MonitorView;
 use ordo_api::{Code, Page};
 use ordo_engine::Versioned;
 use ordo_model::Kind;
-use ordo_model::monitor::{Monitor, MonitorCommand, MonitorSettings};
+use ordo_model::monitor::{Monitor, MonitorCommand, MonitorEvent, MonitorSettings};
 use uuid::Builder;
 
 use crate::app::{App, Signed};
@@ -40,7 +40,7 @@ pub(crate) async fn create(
     let settings: MonitorSettings = body.parse()?;
     let id = Monitor::id(&settings.name);
     let committed = app.engine.command::<Monitor>(id, MonitorCommand::Add { settings, token: new_token()? }).await?;
-    let is_new = committed.state.version == 1 && !committed.events.is_empty();
+    let is_new = committed.events.iter().any(|event| matches!(event, MonitorEvent::MonitorAdded { .. }));
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(view(&caller, &committed.state))).into_response())
 }

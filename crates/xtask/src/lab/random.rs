@@ -2,16 +2,16 @@
 
 /// SplitMix64.
 #[derive(Debug, Clone)]
-pub(crate) struct SeededChance(u64);
+pub(crate) struct SeededRandom(u64);
 
-impl SeededChance {
-    pub(crate) fn new(seed: u64) -> SeededChance {
-        SeededChance(seed)
+impl SeededRandom {
+    pub(crate) fn new(seed: u64) -> SeededRandom {
+        SeededRandom(seed)
     }
 
     /// Another sequence for another thread, from the same seed.
-    pub(crate) fn fork(&mut self) -> SeededChance {
-        SeededChance(self.next())
+    pub(crate) fn fork(&mut self) -> SeededRandom {
+        SeededRandom(self.next())
     }
 
     fn next(&mut self) -> u64 {
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn the_same_seed_makes_the_same_plan_and_both_ends_are_reached() {
         let draw = |seed| {
-            let mut chance = SeededChance::new(seed);
+            let mut chance = SeededRandom::new(seed);
             (0..200).map(|_| chance.between(-2, 3)).collect::<Vec<_>>()
         };
         assert_eq!(draw(7), draw(7));

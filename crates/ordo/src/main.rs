@@ -66,8 +66,16 @@ fn misused(error: &clap::Error) -> std::process::ExitCode {
         error.exit();
     }
     let text = error.render().to_string();
-    let title = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-    let said = error::Error::misused(title);
+    let mut lines = text.lines().map(str::trim);
+    let title = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let mut said = error::Error::misused(title);
+    // What would have been right: possible values, what is missing, a similar name. How to get help is no detail.
+    let detail: Vec<&str> =
+        lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more")).collect();
+    let detail = detail.join(" ").trim().to_owned();
+    if !detail.is_empty() {
+        said = said.detail(detail);
+    }
     eprintln!("{}", said.to_json());
     said.exit().into()
 }

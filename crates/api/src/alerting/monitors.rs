@@ -24,7 +24,7 @@ pub struct MonitorView {
     /// Whoever knows it may ping: `GET` or `POST`. Left out for those who may only read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping_path: Option<String>,
-    /// Shows how it is to whoever knows the path; with `.json` or `.shields` at its end, as JSON.
+    /// Shows how it is to whoever knows the path; with `.json` or `.shields` in place of `.svg`, as JSON.
     pub badge_path: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,

@@ -245,6 +245,9 @@ fn errors_are_json_where_json_was_asked_for() {
     let away = error(&["-o", "json", "--server", "http://127.0.0.1:9", "job", "list"]);
     assert_eq!(away["exit_code"], 3, "{away}");
     assert_eq!(error(&["job", "list", "-o", "json", "--nonsense"])["exit_code"], 2);
+    let detail = error(&["-o", "json", "token", "add", "x", "--role", "ping"])["detail"].clone();
+    let detail = detail.as_str().unwrap();
+    assert!(detail.contains("possible values: admin, operator") && detail.contains("similar value exists: 'pinger'"));
     let _daemon = world.serve();
     let refused = error(&["-o", "json", "job", "add", "x", "--cron", "nonsense", "--", "true"]);
     assert_eq!((&refused["exit_code"], &refused["code"]), (&Value::from(1), &Value::from("invalid_job")), "{refused}");

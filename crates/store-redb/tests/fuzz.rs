@@ -1,8 +1,11 @@
-//! A journal with made-up bytes in it: the store opens, or says what is wrong; it never breaks.
+//! A journal with made-up bytes in it, and made-up positions in the log: the store opens and reads, or says what is wrong;
+//! it never breaks.
+
+use std::panic::AssertUnwindSafe;
 
 use ordo_fuzz::fuzz;
 use ordo_model::{EntityId, Kind, Timestamp};
-use ordo_store::{Batch, Disposition, EventActor, Item, NewEvent, Store};
+use ordo_store::{Batch, Disposition, EventActor, Item, NewEvent, Position, Store};
 use ordo_store_redb::simdisk::SimDisk;
 use ordo_store_redb::{RedbOptions, RedbStore, StoreFile};
 use redb::StorageBackend;
@@ -51,5 +54,24 @@ fn fuzz_journal_records() {
         let bytes = &bytes[..bytes.len().min(len)];
         disk.file(StoreFile::Segment(0)).write(0, bytes).unwrap();
         drop(RedbStore::open_inline_on(disk, RedbOptions::default()));
+    });
+}
+
+/// Whoever follows the events names the last one that it saw: a header of a request, in the end a position of the store.
+#[test]
+fn fuzz_stream_ids() {
+    let store = RedbStore::open_inline_on(used_disk(), RedbOptions::default()).expect("a disk that does not fail");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let all = runtime.block_on(store.events(&Position::default(), 100)).expect("the log can be read");
+    let corpus: Vec<Vec<u8>> = all.iter().map(|event| event.position.0.clone().into_bytes()).collect();
+    let (store, runtime) = (AssertUnwindSafe(store), AssertUnwindSafe(runtime));
+    fuzz("stream-id", &corpus, |bytes| {
+        let Ok(text) = std::str::from_utf8(bytes) else { return };
+        let id = Position(text.to_owned());
+        if let Ok(page) = runtime.block_on(store.events(&id, 100)) {
+            assert!(page.len() <= all.len(), "{text:?} leads to more than there is");
+            assert!(page.iter().all(|event| all.contains(event)), "{text:?} leads to events that are not there");
+        }
+        drop(store.distance(&id, &Position::default()));
     });
 }

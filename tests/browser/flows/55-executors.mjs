@@ -59,9 +59,9 @@ flow("an executor has a page with what it ran, and is drained from there", async
     await page.goto(`${url}/executors`);
     await page.getByRole("link", { name: "page-one" }).click();
     await page.getByRole("heading", { name: "page-one", level: 1 }).waitFor();
-    await page.getByRole("region", { name: "Its last runs" }).getByText("on-my-machine").waitFor();
+    await page.getByRole("region", { name: "Latest runs" }).getByText("on-my-machine").waitFor();
     check((await page.locator(".gantt rect.completed").count()) === 1, "its run is drawn");
-    await page.getByRole("link", { name: "All of them" }).click();
+    await page.getByRole("link", { name: "All runs" }).click();
     await page.waitForURL(/executor=page-one/);
     await page.goBack();
     await page.getByText("Drain…").click();

@@ -42,8 +42,8 @@ flow("a live page does not jump, and keeps focus and what is open", async ({ pag
   await page.getByText("Run with another input").click();
   const input = page.getByRole("textbox", { name: "Input" });
   await input.fill('{"half": "typed');
-  const version = await page.locator(".timeline li").first().getAttribute("id");
-  await page.waitForFunction((version) => document.querySelector(".timeline li").id !== version, version);
+  const newest = await page.locator("tbody tr").first().getAttribute("id");
+  await page.waitForFunction((newest) => document.querySelector("tbody tr").id !== newest, newest);
   check((await input.inputValue()) === '{"half": "typed', "what is typed stays");
   check(await input.evaluate((one) => document.activeElement === one), "the focus stays");
 });

@@ -1,7 +1,6 @@
 //! The page of executors: the one in this server with its pools, and those that dialled in from elsewhere.
 
 use askama::Template;
-use axum::extract::Form;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use ordo_api::Code;
@@ -16,7 +15,6 @@ use ordo_model::job::{Job, Pool};
 use crate::api::executors::{ExecutorId, not_hosted};
 use crate::http::path::Named;
 use crate::http::problem::Problem;
-use crate::pages::jobs::actions::{FormFields, field};
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
@@ -208,17 +206,12 @@ pub(crate) async fn one(
     answer::ok(&page)
 }
 
-/// `POST /executors/{id}/drain`
-pub(crate) async fn drain(
-    ctx: PageContext,
-    Named(ExecutorId(id)): Named<ExecutorId>,
-    Form(fields): FormFields,
-) -> Response {
-    let own = format!("/executors/{id}");
-    let to = field(&fields, "back").filter(|back| *back == own).unwrap_or("/executors");
+/// `POST /executors/{id}/drain`.
+/// Leads to the list: the page of an executor that leaves is about to be gone.
+pub(crate) async fn drain(ctx: PageContext, Named(ExecutorId(id)): Named<ExecutorId>) -> Response {
     match drained(&ctx, id).await {
-        Ok(text) => ctx.go(to, &Flash::good(text)),
-        Err(problem) => ctx.go(to, &Flash::bad(problem.detail)),
+        Ok(text) => ctx.go("/executors", &Flash::good(text)),
+        Err(problem) => ctx.go("/executors", &Flash::bad(problem.detail)),
     }
 }
 

@@ -238,16 +238,35 @@ fn nodes_that_die_while_a_broadcast_is_dealt_out_double_no_share_and_the_whole_s
     let mut cluster = ThreeNodes::start();
     cluster.eventually("all are there", || (cluster.alive(0) == 9).then_some(()));
     let mut chance = Chance::new(any_seed());
+    deal_out_under_a_kill(&mut cluster, &mut chance, "all");
+}
+
+/// Three kills in one story: with `ORDO_SEED=13671576849717907773` the node that was killed last does not list the executors
+/// again.
+#[test]
+#[ignore = "fails: after the third kill executors are missing from the list; cargo test --test cluster -- --ignored three_times"]
+fn executors_are_all_listed_again_when_nodes_were_killed_three_times() {
+    let mut cluster = ThreeNodes::start();
+    cluster.eventually("all are there", || (cluster.alive(0) == 9).then_some(()));
+    let mut chance = Chance::new(any_seed());
+    for round in 0..3 {
+        let which = deal_out_under_a_kill(&mut cluster, &mut chance, &format!("all-{round}"));
+        cluster.eventually("all are there again", || (cluster.alive(which) == 9).then_some(()));
+    }
+}
+
+/// Kills and restarts a node while a broadcast is dealt out, and looks at what became of its shares; returns which node.
+fn deal_out_under_a_kill(cluster: &mut ThreeNodes, chance: &mut Chance, label: &str) -> usize {
     let script = "echo $ORDO_RUN_ID >> begun; sleep 1";
-    cluster.add("all", &["--group", "gpu", "--routing", "sharding_broadcast"], script);
+    cluster.add(label, &["--group", "gpu", "--routing", "sharding_broadcast"], script);
     let which = usize::try_from(chance.between(0, 2)).unwrap();
     let asked = (which + usize::try_from(chance.between(0, 1)).unwrap()) % 3;
     // At once, or when some have begun.
     let dealt = lines(&cluster.worlds[0], "begun").len() + usize::try_from(chance.between(0, 6)).unwrap();
-    cluster.worlds[asked].ordo(&["job", "trigger", "all"]).done();
+    cluster.worlds[asked].ordo(&["job", "trigger", label]).done();
     cluster.eventually("some have begun", || (lines(&cluster.worlds[0], "begun").len() >= dealt).then_some(()));
     cluster.kill_and_restart(which);
-    let runs = cluster.over(which, "all", 1);
+    let runs = cluster.over(which, label, 1);
     let (shares, whole): (Vec<&Value>, Vec<&Value>) = runs.iter().partition(|run| run["shard"].is_object());
     let total = shares.len();
     println!("{total} shares, node {which} killed, {asked} asked");
@@ -262,6 +281,7 @@ fn nodes_that_die_while_a_broadcast_is_dealt_out_double_no_share_and_the_whole_s
         let times = begun.iter().filter(|id| Some(id.as_str()) == share["id"].as_str()).count();
         assert!(times == 1 || (times == 0 && !completed(&share)), "begun {times} times: {share:#}");
     }
+    which
 }
 
 #[test]

@@ -211,6 +211,14 @@ def drains_on_sigterm(world: World) -> None:
     assert registered["id"] not in world.alive(), "it did not say goodbye"
 
 
+def hears_signals_in_any_thread(world: World) -> None:
+    """The system may deliver SIGTERM to any thread: the one that decides hears of it all the same, at once."""
+    a = world.worker("a")
+    assert world.daemon.completed(world.once("echo"))["by"] == "a"
+    a.signal_other_thread(signal.SIGTERM)
+    a.leaves()
+
+
 def drains_when_asked(world: World) -> None:
     """The server asks a worker to leave: it finishes what it has and ends by itself."""
     a = world.worker("a")
@@ -395,6 +403,7 @@ ALL: list[Scenario] = [
     cancels,
     drains_when_asked,
     drains_on_sigterm,
+    hears_signals_in_any_thread,
     times_out,
     has_a_client,
     reports_until_answered,
@@ -411,4 +420,4 @@ ALL: list[Scenario] = [
 ALONE: set[Scenario] = {survives_a_restart, has_an_example}
 
 #: Those about what is there in one language only.
-OF_ONE_LANGUAGE: dict[Scenario, str] = {has_an_example: "python"}
+OF_ONE_LANGUAGE: dict[Scenario, str] = {has_an_example: "python", hears_signals_in_any_thread: "python"}

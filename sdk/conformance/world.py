@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -47,6 +48,13 @@ class Process:
 
     def signal(self, number: signal.Signals) -> None:
         self._child.send_signal(number)
+
+    def signal_other_thread(self, number: signal.Signals) -> None:
+        """Not to the main thread, which may be waiting for something else."""
+        other = max(int(one.name) for one in Path(f"/proc/{self._child.pid}/task").iterdir())
+        assert other != self._child.pid, f"{self.name} has one thread only"
+        if ctypes.CDLL(None, use_errno=True).tgkill(self._child.pid, other, number) != 0:
+            raise OSError(ctypes.get_errno(), "tgkill")
 
     def ends(self) -> int:
         """Waits for its end; returns how it ended."""

@@ -97,13 +97,13 @@ class Worker:
 
         A server that cannot be reached is tried again; one that refuses the offer or the token raises Problem.
         """
-        with self._signals():
+        with self._signals(lambda: self._inbox.put(Idle())):
             self._serve()
 
     async def run_async(self) -> None:
         """The same inside a running event loop: `async def` handlers run on that loop."""
-        self._loop = asyncio.get_running_loop()
-        with self._signals():
+        loop = self._loop = asyncio.get_running_loop()
+        with self._signals(lambda: _interrupt(loop, lambda: None)):
             serving = asyncio.ensure_future(asyncio.to_thread(self._serve))
             try:
                 await asyncio.shield(serving)
@@ -356,8 +356,12 @@ class Worker:
         return loop
 
     @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """SIGTERM and SIGINT stop the worker, where signals can be had: in the main thread."""
+    def _signals(self, wake: Callable[[], object]) -> Iterator[None]:
+        """SIGTERM and SIGINT stop the worker, where signals can be had: in the main thread.
+
+        A handler in Python runs when the main thread next gets to it, and that may be waiting for good: a signal that
+        comes just before it begins to wait, or to another thread, does not end the wait. So `wake` is called for each.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -367,10 +371,35 @@ class Worker:
 
         before = {number: signal.signal(number, stop_asked) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
-            yield
+            with _woken_by_signals(wake):
+                yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+@contextmanager
+def _woken_by_signals(wake: Callable[[], object]) -> Iterator[None]:
+    """Calls `wake` in a thread of its own for every signal, by the byte that the interpreter writes as it comes."""
+    read, written = socket.socketpair()
+    written.setblocking(False)
+    theirs = signal.set_wakeup_fd(written.fileno(), warn_on_full_buffer=False)
+    if theirs != -1:
+        # An event loop with handlers of its own: it is woken by its own byte.
+        signal.set_wakeup_fd(theirs)
+
+    def listen() -> None:
+        with read:
+            while read.recv(64):
+                wake()
+
+    threading.Thread(target=listen, name="ordo-signals", daemon=True).start()
+    try:
+        yield
+    finally:
+        if theirs == -1:
+            signal.set_wakeup_fd(-1)
+        written.close()
 
 
 def _failed(reason: str) -> dict[str, Any]:

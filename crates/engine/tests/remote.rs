@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use ordo_engine::executors::{Handed, RemoteReport, RemoteStatus, WorkRequest};
+use ordo_engine::executors::{Handed, Leaving, RemoteReport, RemoteStatus, WorkRequest};
 use ordo_engine::testing::World;
 use ordo_model::executor::{Offer, Speaker};
 use ordo_model::job::{Command, Run, RunStatus};
@@ -167,6 +168,28 @@ async fn what_is_to_end_and_the_wish_that_it_leaves_reach_an_executor_by_its_ope
     let (polled, cancelled) = tokio::join!(polling, world.engine.submit(job.id, cancel));
     cancelled.unwrap();
     assert_eq!(polled.unwrap().cancel, [next]);
+}
+
+#[tokio::test]
+async fn a_poll_that_crosses_the_goodbye_is_answered_at_once() {
+    let world = World::new().await;
+    let executor = world.engine.register_executor(offer("a"), None).await.unwrap();
+    let far = json!({ "label": "far", "tool_name": "render", "group": "gpu", "trigger": { "type": "manual" } });
+    let job = world.add(far).await;
+    let run = world.trigger(job.id).await;
+    let long = asking(10, Millis::from_secs(60));
+    assert_eq!(world.engine.poll(Speaker::Admin, executor, long).await.unwrap().handed.len(), 1);
+    let leaving = world.engine.leave(Speaker::Admin, executor).await.unwrap();
+    assert!(matches!(leaving, Leaving::Draining { running: 1 }));
+
+    let crossed = tokio::time::timeout(Duration::from_secs(5), world.engine.poll(Speaker::Admin, executor, long));
+    assert!(crossed.await.expect("answered long before its wait is over").unwrap().handed.is_empty());
+    // The next one was sent by somebody who knows: it waits for what is to end.
+    let cancel = Command::CancelRun { run_id: run, reason: "enough".into() };
+    let polling = world.engine.poll(Speaker::Admin, executor, long);
+    let (polled, cancelled) = tokio::join!(polling, world.engine.submit(job.id, cancel));
+    cancelled.unwrap();
+    assert_eq!(polled.unwrap().cancel, [run]);
 }
 
 #[tokio::test]

@@ -194,13 +194,13 @@ impl Engine {
             wait = wait.min(DRAINING_PAUSE);
         }
         // Whoever leaves hears by its next poll only of what is to end.
-        let knows_that_it_leaves = self.registry().is_draining(id);
+        let knows_that_it_drains = self.registry().knows_that_it_drains(id);
         let end = tokio::time::sleep(wait);
         tokio::pin!(end);
         loop {
             let max = request.max.clamp(1, POLL_MAX);
             let taken = self.registry().take(id, max, request.confirms, self.clock().now()).ok_or(NotThere)?;
-            if !taken.is_empty() || (self.registry().is_draining(id) && !knows_that_it_leaves) {
+            if !taken.is_empty() || (self.registry().is_draining(id) && !knows_that_it_drains) {
                 return Ok(self.hand_out(id, taken).await);
             }
             tokio::select! {
@@ -221,7 +221,7 @@ impl Engine {
         for attempt in attempts {
             handed.extend(self.equip(attempt).await);
         }
-        Polled { confirm: confirm && !handed.is_empty(), handed, cancel, drain: self.registry().is_leaving(id) }
+        Polled { confirm: confirm && !handed.is_empty(), handed, cancel, drain: self.registry().answer_poll(id) }
     }
 
     /// The attempt with all that its tool is given. One that cannot be given that has failed, and is not handed out.

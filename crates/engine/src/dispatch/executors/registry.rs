@@ -53,6 +53,8 @@ struct RegisteredExecutor {
     draining: bool,
     /// It was asked to go, and has not yet said that it does: it stays until then, so that it does not come back as new.
     asked: bool,
+    /// A poll was answered since nothing more comes. The one that crossed the goodbye is not held.
+    heard_that_it_drains: bool,
 }
 
 /// What a poll is answered.
@@ -150,6 +152,7 @@ impl ExecutorRegistry {
             inbox_signal: Arc::default(),
             draining,
             asked: false,
+            heard_that_it_drains: false,
         };
         let mut inner = self.lock();
         inner.holders.extend(member.leases.keys().map(|run_id| (*run_id, id)));
@@ -365,6 +368,19 @@ impl ExecutorRegistry {
     /// Whether nothing more will come for it.
     pub(crate) fn is_draining(&self, id: Uuid) -> bool {
         self.lock().members.get(&id).is_none_or(|member| member.draining)
+    }
+
+    /// Whether it was also answered a poll since.
+    pub(crate) fn knows_that_it_drains(&self, id: Uuid) -> bool {
+        self.lock().members.get(&id).is_none_or(|member| member.draining && member.heard_that_it_drains)
+    }
+
+    /// A poll of it is answered. Returns whether it is asked to go.
+    pub(crate) fn answer_poll(&self, id: Uuid) -> bool {
+        let mut inner = self.lock();
+        let Some(member) = inner.members.get_mut(&id) else { return false };
+        member.heard_that_it_drains = member.draining;
+        member.asked
     }
 
     /// All that are with this node.

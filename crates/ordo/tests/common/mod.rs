@@ -118,7 +118,11 @@ impl World {
     }
 
     pub(crate) fn serve_with(&self, more: &[&str]) -> Daemon {
-        let args: Vec<&str> = ["serve", "--listen", "127.0.0.1:0", "--tick-rate", "500ms"]
+        self.serve_on("127.0.0.1:0", more)
+    }
+
+    pub(crate) fn serve_on(&self, listen: &str, more: &[&str]) -> Daemon {
+        let args: Vec<&str> = ["serve", "--listen", listen, "--tick-rate", "500ms"]
             .into_iter()
             .chain(more.iter().copied())
             .collect();

@@ -122,10 +122,8 @@ impl World {
     }
 
     pub(crate) fn serve_on(&self, listen: &str, more: &[&str]) -> Daemon {
-        let args: Vec<&str> = ["serve", "--listen", listen, "--tick-rate", "500ms"]
-            .into_iter()
-            .chain(more.iter().copied())
-            .collect();
+        let args: Vec<&str> =
+            ["serve", "--listen", listen, "--tick-rate", "500ms"].into_iter().chain(more.iter().copied()).collect();
         Daemon::start(self.command(&args))
     }
 

@@ -132,6 +132,8 @@ def xxl_cut_over_misses_and_doubles_nothing(server: Server) -> None:
     move(ports[2])
     eventually("all have moved", lambda: len(fleet.there()) == 3)
     eventually("Ordo fires on", lambda: len(ended()) >= 8)
+    children = lambda: [run for run in fleet.runs(child["id"]) if run["status"]["type"] == "completed"]  # noqa: E731
+    eventually("its child runs after it", lambda: len(children()) >= 2)
     server.ordo("job", "pause", often["id"])
     eventually("all is over", lambda: all(run["status"]["type"] in ("completed", "skipped") for run in fleet.runs(often["id"])))
 

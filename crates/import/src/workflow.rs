@@ -99,7 +99,7 @@ fn warnings(on: &Value, text: &str) -> Vec<String> {
         warnings
             .push("the workflow asks whether it was started by its schedule: now it is a workflow_dispatch".to_owned());
     }
-    warnings.push("take the schedule out of the workflow when the job is resumed, or it runs twice".to_owned());
+    warnings.push("take the schedule out of the workflow, or it runs twice; --held waits until you have".to_owned());
     warnings
 }
 

@@ -1,6 +1,6 @@
 //! One row of `xxl_job_info` as a job.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ordo_model::Timestamp;
 use ordo_model::limits::ATTEMPTS_MAX;
@@ -27,6 +27,7 @@ pub(super) fn draft(
     place: &str,
     row: &DumpRow,
     groups: &BTreeMap<i64, String>,
+    named_as_children: &BTreeSet<i64>,
     origin: &XxlOrigin,
 ) -> Result<XxlJob, String> {
     let id = row.number("id").ok_or("has no id")?;
@@ -43,7 +44,15 @@ pub(super) fn draft(
     let params = row.values.get("executor_param").cloned().flatten().unwrap_or_default();
     fields.insert("tool_input".into(), json!({ "handler": handler, "params": params, "job_id": id }));
     fields.insert("group".into(), json!(group));
-    fields.insert("trigger".into(), trigger(row, origin, &mut warnings)?);
+    let mut trigger = trigger(row, origin, &mut warnings)?;
+    let mut is_started = trigger["type"] == "manual" || row.number("trigger_status") == Some(1);
+    if !is_started && named_as_children.contains(&id) {
+        // There, a child runs after its parents also while its own schedule is stopped.
+        let schedule = schedule(row).1.unwrap_or_default();
+        warnings.push(format!("its own schedule ({schedule}) was stopped and is left out: it runs after its parents"));
+        (trigger, is_started) = (json!({ "type": "manual" }), true);
+    }
+    fields.insert("trigger".into(), trigger);
     fields.insert("routing".into(), routing(row)?);
     fields.insert("block".into(), block(row)?);
     fields.insert("misfire".into(), misfire(row)?);
@@ -55,7 +64,6 @@ pub(super) fn draft(
             "mail went to {mail}: here a failure opens an incident, and whom that is mailed to stands in smtp.to"
         ));
     }
-    let is_started = row.number("trigger_status") == Some(1);
     let label = format!("{group}/{handler}-{id}");
     let draft = JobDraft { place: place.to_owned(), label, fields, stated: STATED, held: true, warnings };
     Ok(XxlJob { id, draft, children: children(row), is_started })
@@ -72,11 +80,14 @@ fn handler(id: i64, row: &DumpRow) -> Result<String, String> {
     }
 }
 
-/// Up to 2.2 there was only `job_cron`.
-fn trigger(row: &DumpRow, origin: &XxlOrigin, warnings: &mut Vec<String>) -> Result<Value, String> {
+/// Its kind and what it says. Up to 2.2 there was only `job_cron`.
+fn schedule(row: &DumpRow) -> (&str, Option<&str>) {
     let kind = row.text("schedule_type").unwrap_or(if row.text("job_cron").is_some() { "CRON" } else { "NONE" });
-    let conf = row.text("schedule_conf").or_else(|| row.text("job_cron"));
-    match (kind, conf) {
+    (kind, row.text("schedule_conf").or_else(|| row.text("job_cron")))
+}
+
+fn trigger(row: &DumpRow, origin: &XxlOrigin, warnings: &mut Vec<String>) -> Result<Value, String> {
+    match schedule(row) {
         ("NONE", _) => Ok(json!({ "type": "manual" })),
         ("CRON", Some(expression)) => {
             Ok(json!({ "type": "scheduled", "cron": translated(expression)?, "timezone": origin.zone }))
@@ -157,7 +168,7 @@ fn retry(row: &DumpRow, warnings: &mut Vec<String>) -> Value {
     json!({ "max_attempts": attempts.min(ATTEMPTS_MAX), "backoff": "1s" })
 }
 
-fn children(row: &DumpRow) -> Vec<i64> {
+pub(super) fn children(row: &DumpRow) -> Vec<i64> {
     let named = row.text("child_jobid").unwrap_or_default();
     named.split(',').filter_map(|id| id.trim().parse().ok()).collect()
 }

@@ -6,7 +6,7 @@
 mod dump;
 mod job;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::{Imported, Refused};
 use dump::DumpRow;
@@ -21,7 +21,7 @@ pub struct XxlReading {
     pub imported: Imported,
     /// Jobs that run when others have completed: the label of each with those of its parents.
     pub chains: BTreeMap<String, Vec<String>>,
-    /// The labels of those that were running there.
+    /// The labels of those that run there: by their schedule, after others, or by hand only.
     pub started: Vec<String>,
 }
 
@@ -47,8 +47,9 @@ pub fn read(files: &[(String, String)], origin: &XxlOrigin) -> Result<XxlReading
     let groups = by_id(&groups, &mut reading.imported);
     let mut labels = BTreeMap::new();
     let mut children = Vec::new();
+    let named: BTreeSet<i64> = jobs.iter().flat_map(|(_, row)| job::children(row)).collect();
     for (place, row) in &jobs {
-        match job::draft(place, row, &groups, origin) {
+        match job::draft(place, row, &groups, &named, origin) {
             Ok(read) => {
                 labels.insert(read.id, read.draft.label.clone());
                 children.push((read.id, read.draft.label.clone(), read.children));

@@ -83,7 +83,21 @@ fn intervals_keep_their_beat_and_what_has_no_schedule_is_triggered_by_hand() {
     let triggers: Vec<_> = reading.imported.drafts.iter().map(|draft| &draft.fields["trigger"]).collect();
     assert_eq!(triggers[0], &json!({ "type": "scheduled", "every": "30s", "start": "2023-11-14T22:13:20.000Z" }));
     assert_eq!(triggers[1], &json!({ "type": "manual" }));
-    assert_eq!(reading.started, ["billing/settleHandler-1"], "the other was stopped");
+    // XXL-JOB starts no job without a schedule: its status says nothing.
+    assert_eq!(reading.started, ["billing/settleHandler-1", "billing/settleHandler-2"]);
+}
+
+#[test]
+fn a_stopped_job_stays_held_unless_its_parents_run_it() {
+    let stopped = ("trigger_status", "0");
+    let parent = row(1, &[("child_jobid", "'2'")]);
+    let (child, alone) = (row(2, &[stopped]), row(3, &[stopped]));
+    let reading = one(&format!("{GROUP}{parent}{child}{alone}"));
+    assert_eq!(reading.started, ["billing/settleHandler-1", "billing/settleHandler-2"]);
+    let child = &reading.imported.drafts[1];
+    assert_eq!(child.fields["trigger"], json!({ "type": "manual" }), "its own schedule was stopped");
+    assert!(child.warnings.iter().any(|warning| warning.contains("0 0 2 ? * 2-6")), "{:?}", child.warnings);
+    assert_eq!(reading.imported.drafts[2].fields["trigger"]["type"], "scheduled");
 }
 
 #[test]

@@ -114,7 +114,7 @@ pub(crate) enum OrdoCommand {
     Run(run::RunCommand),
     /// Show what fires in the days to come, what collides, and what if a job were added: ordo forecast --if job.json
     Forecast(forecast::ForecastArgs),
-    /// Import jobs from cron, systemd, Kubernetes, Quartz, GitHub Actions or Dkron
+    /// Import jobs from cron, systemd, Kubernetes, Quartz, GitHub Actions, Dkron or XXL-JOB
     #[command(subcommand)]
     Import(import::ImportCommand),
     /// Manage inbound webhooks and their deliveries

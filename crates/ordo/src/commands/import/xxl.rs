@@ -32,8 +32,8 @@ pub(super) async fn run(talk: &CommandSession, args: &XxlArgs) -> Result<Exit> {
         jobs.chain(talk, &reading).await?;
         if let Some(at) = args.cut_over {
             let begun = jobs.cut_over(talk, &reading, at).await?;
-            let jobs = if begun == 1 { "1 job fires".to_owned() } else { format!("{begun} jobs fire") };
-            output::note(&format!("{jobs} from {at} on; those that were stopped stay held"));
+            let jobs = if begun == 1 { "1 job is".to_owned() } else { format!("{begun} jobs are") };
+            output::note(&format!("{jobs} active, with nothing due before {at}; those that were stopped stay held"));
         }
     }
     report::print(talk, &items, &reading.imported.notes, &common)?;
@@ -79,7 +79,7 @@ impl ImportedJobs {
         Ok(())
     }
 
-    /// How many fire from then on.
+    /// Returns how many became active; those with a schedule are due from then on.
     async fn cut_over(&self, talk: &CommandSession, reading: &XxlReading, at: Timestamp) -> Result<usize> {
         let mut begun = 0;
         let started = reading.imported.drafts.iter().filter(|draft| reading.started.contains(&draft.label));

@@ -18,6 +18,8 @@ pub enum Distrust {
     Expired,
     /// Its time has not begun, or the clock here is wrong.
     NotYetValid,
+    /// It is the certificate of an authority itself, as `openssl req -x509` makes them.
+    OfAnAuthority,
     /// Something else.
     Other(String),
 }
@@ -35,6 +37,8 @@ impl Distrust {
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => Distrust::Expired,
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => Distrust::NotYetValid,
+            // The verifier has no kind of its own for it.
+            other if other.to_string().contains("CaUsedAsEndEntity") => Distrust::OfAnAuthority,
             other => Distrust::Other(other.to_string()),
         })
     }
@@ -53,6 +57,7 @@ impl fmt::Display for Distrust {
             Distrust::OtherName { names } => write!(f, "it is for {}, not for this name", names.join(", ")),
             Distrust::Expired => f.write_str("it has expired"),
             Distrust::NotYetValid => f.write_str("it is not valid yet, by the clock of this machine"),
+            Distrust::OfAnAuthority => f.write_str("it is the certificate of an authority (CA:TRUE), not of a server"),
             Distrust::Other(what) => f.write_str(what),
         }
     }

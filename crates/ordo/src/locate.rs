@@ -139,6 +139,9 @@ fn trust(why: &Distrust) -> &'static str {
         Distrust::OtherName { .. } => "use a name of the certificate in --server, or have it issued for this one too",
         Distrust::Expired => "renew the certificate of the server",
         Distrust::NotYetValid => "see whether the clock of this machine is right",
+        Distrust::OfAnAuthority => {
+            "have the authority issue one for the server; with openssl req -x509: -addext basicConstraints=critical,CA:FALSE"
+        }
         Distrust::Other(_) => "the server needs another certificate",
     }
 }

@@ -47,6 +47,13 @@ impl CertificateAuthority {
         self.sign(&params)
     }
 
+    /// As `openssl req -x509` makes it: a certificate for a server that is one of an authority at the same time.
+    pub(crate) fn certify_as_authority(&self, name: &str) -> ServerIdentity {
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        self.sign(&params)
+    }
+
     fn sign(&self, params: &CertificateParams) -> ServerIdentity {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap().der().clone();

@@ -74,6 +74,9 @@ fn a_server_that_cannot_prove_who_it_is_is_refused_with_advice() {
         .refused(1, &[&by_number, "it is for localhost", "--server"]);
     let old = TlsFront::before(&stage.daemon, ours.certify_long_ago("localhost"));
     stage.ordo(&old.url("localhost"), &["status", "--ca-file", "ours.pem"]).refused(1, &["expired", "renew"]);
+    let wrong = TlsFront::before(&stage.daemon, ours.certify_as_authority("localhost"));
+    let own = ["certificate of an authority", "CA:FALSE"];
+    stage.ordo(&wrong.url("localhost"), &["status", "--ca-file", "ours.pem"]).refused(1, &own);
     let stopped = stage.daemon.place.replace("http://", "https://");
     stage.ordo(&stopped, &["status", "--ca-file", "ours.pem"]).refused(1, &["does not speak TLS", "http://"]);
     stage.ordo("https://127.0.0.1:9", &["status"]).refused(3, &["nothing answers at https://127.0.0.1:9"]);

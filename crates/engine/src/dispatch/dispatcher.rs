@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use ordo_model::executor::Offer;
 use ordo_model::job::{Pool, SlotReservation};
 use ordo_model::limits::{LEASE, RATE_PER_MAX};
 use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
@@ -15,16 +14,13 @@ use super::draws::Draws;
 use super::keys::{KeyVerdict, Keys};
 use super::nodes::{ElsewhereSlots, LeftRuns, LoadReport, RollCalls};
 use super::parking::{Blocker, Freed, Parking};
-use super::remote::{RemoteSlots, Restored};
+use super::remote::RemoteSlots;
 use super::requirements::QueueName;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
-use crate::cluster::ElsewhereExecutor;
 use crate::commit::change::{SharedLimit, SlotLocation, StartedAttempt, WaitingRun};
 use crate::time::partitions::PartitionSet;
 
-/// How many waiting runs of one tool of another group are held in memory.
-const REMOTE_QUEUE: usize = 2_000;
 /// A concurrency key that others hold is asked for again after so long, if no hint says sooner that it may be free.
 const ASKED_AGAIN_AFTER: Millis = Millis::from_secs(1);
 /// How many waiting runs are read at a time.
@@ -50,11 +46,11 @@ pub struct Overdue {
 /// An attempt that occupies a slot.
 #[derive(Debug)]
 pub(super) struct HeldSlot {
-    location: SlotLocation,
-    job_id: JobId,
-    key: Option<String>,
+    pub(super) location: SlotLocation,
+    pub(super) job_id: JobId,
+    pub(super) key: Option<String>,
     /// Until when a remote executor must have taken it.
-    offered_until: Option<Timestamp>,
+    pub(super) offered_until: Option<Timestamp>,
 }
 
 /// A `Start` command under way.
@@ -85,7 +81,7 @@ pub struct Dispatcher {
     pub(super) starting: HashMap<RunId, Starting>,
     /// Attempts that execute. One that was given up may go on here beside the next attempt of its run.
     pub(super) running: BTreeMap<(RunId, FencingToken), HeldSlot>,
-    offers: BTreeSet<(Timestamp, RunId, FencingToken)>,
+    pub(super) offers: BTreeSet<(Timestamp, RunId, FencingToken)>,
     pub(super) slow: HashSet<JobId>,
     /// How many choices were made; also the source of their chance.
     pub(super) choices: u64,
@@ -137,23 +133,6 @@ impl Dispatcher {
     /// It is one of several. What it starts counts for all of them from the first start on, unless one of them holds no keys.
     pub fn share(&mut self, is_keyless: bool) {
         (self.is_member, self.is_keyless) = (true, is_keyless);
-    }
-
-    /// Whether it is to be found out who is there.
-    pub fn takes_roll_call(&mut self) -> bool {
-        self.roll_calls.take_wanted()
-    }
-
-    /// Who is there was read after the runs came that wait for it; None: it could not be read.
-    pub fn roll_called(&mut self, elsewhere: Option<Vec<ElsewhereExecutor>>, now: Timestamp) {
-        let Some(elsewhere) = elsewhere else {
-            let freed = self.parking.free(&self.roll_calls.failed());
-            return self.unpark(freed);
-        };
-        self.are_elsewhere(elsewhere, now);
-        let freed = self.parking.free(&self.roll_calls.answered());
-        self.roll_calls.called(freed.runs.iter().map(|waiting| waiting.run_id));
-        self.unpark(freed);
     }
 
     pub fn stop(&mut self) {
@@ -336,143 +315,6 @@ impl Dispatcher {
         }
         let freed = self.parking.free(&Blocker::Executor(executor));
         self.unpark(freed);
-    }
-
-    // --- executors ----------------------------------------------------------------------------------
-
-    pub fn enrolled(&mut self, id: Uuid, offer: &Offer, now: Timestamp) {
-        self.remotes.insert(id, RemoteSlots::new(id, offer, now));
-        self.who_is_there_changed();
-    }
-
-    /// These are the executors of other nodes.
-    pub fn are_elsewhere(&mut self, elsewhere: Vec<ElsewhereExecutor>, now: Timestamp) {
-        let mut before = std::mem::take(&mut self.elsewhere);
-        let (count, mut is_same, mut is_news) = (before.len(), true, false);
-        for other in elsewhere {
-            let known = before.remove(&other.id);
-            is_same &= known.as_ref().is_some_and(|known| known.executor.is_same_as(&other));
-            // What was counted since its node last spoke of it holds until that speaks again.
-            let known = known.filter(|known| known.executor == other);
-            is_news |= known.is_none();
-            self.elsewhere.insert(other.id, known.unwrap_or_else(|| ElsewhereSlots::new(other, now)));
-        }
-        if !is_same || count != self.elsewhere.len() {
-            self.who_is_there_changed();
-        }
-        if is_news {
-            self.look_at_again(&self.left.queues());
-        }
-    }
-
-    /// Runs of these queues were left to others, and may still wait.
-    fn look_at_again(&mut self, queues: &BTreeSet<QueueName>) {
-        for name in queues {
-            if let Some(queue) = self.queues.get_mut(name) {
-                queue.must_refill();
-            }
-        }
-    }
-
-    pub fn heard(&mut self, id: Uuid, now: Timestamp) {
-        if let Some(remote) = self.remotes.get_mut(&id) {
-            remote.heard_at = now;
-        }
-    }
-
-    /// A remote executor asks for work: whatever it let pass before, it is there.
-    pub fn asks_for_work(&mut self, id: Uuid, now: Timestamp) {
-        if let Some(remote) = self.remotes.get_mut(&id) {
-            remote.heard_at = now;
-            if std::mem::take(&mut remote.missed) > 0 {
-                self.load_report.is_urgent = true;
-            }
-        }
-    }
-
-    /// A remote executor has these attempts.
-    pub fn taken(&mut self, attempts: &[(RunId, FencingToken)]) {
-        for attempt in attempts {
-            let offer = self.running.get_mut(attempt).and_then(|held| held.offered_until.take());
-            if let Some(until) = offer {
-                self.offers.remove(&(until, attempt.0, attempt.1));
-            }
-        }
-    }
-
-    pub fn draining(&mut self, id: Uuid) {
-        if let Some(remote) = self.remotes.get_mut(&id) {
-            remote.draining = true;
-            self.who_is_there_changed();
-        }
-    }
-
-    /// It left or was lost; what it ran ends by reports of its own.
-    pub fn gone(&mut self, id: Uuid) {
-        if self.remotes.remove(&id).is_some() {
-            self.who_is_there_changed();
-        }
-    }
-
-    /// Attempts that run elsewhere since before this process.
-    pub fn restored(&mut self, attempts: Vec<Restored>) {
-        for Restored { job_id, run_id, token, executor, key } in attempts {
-            if let Some(remote) = self.remotes.get_mut(&executor) {
-                remote.running += 1;
-            }
-            key.clone().into_iter().for_each(|key| self.keys.hold(key));
-            let held = HeldSlot { location: SlotLocation::Remote(executor), job_id, key, offered_until: None };
-            self.running.insert((run_id, token), held);
-        }
-    }
-
-    /// Offers that ran out. Whether they were taken in the last moment is known to whoever leases them out.
-    pub fn overdue_offers(&mut self, now: Timestamp) -> Vec<Overdue> {
-        let mut overdue = Vec::new();
-        while let Some(&(until, run_id, token)) = self.offers.first().filter(|(until, _, _)| *until <= now) {
-            self.offers.remove(&(until, run_id, token));
-            let Some(held) = self.running.get_mut(&(run_id, token)) else { continue };
-            held.offered_until = None;
-            let SlotLocation::Remote(executor) = held.location else { continue };
-            overdue.push(Overdue { executor, job_id: held.job_id, run_id, token });
-            if let Some(remote) = self.remotes.get_mut(&executor) {
-                remote.missed = remote.missed.saturating_add(1);
-                self.load_report.is_urgent = true;
-            }
-        }
-        overdue
-    }
-
-    fn who_is_there_changed(&mut self) {
-        self.sync_lines();
-        let freed = self.parking.free_executors();
-        self.unpark(freed);
-    }
-
-    /// There is a queue for every tool that somebody offers, and for no other: what nobody can run stays in the store.
-    fn sync_lines(&mut self) {
-        let own = self.me.tools.iter().flat_map(|tools| tools.iter()).map(|tool| (&self.me.group, tool));
-        let there = self.remotes.values().filter(|remote| !remote.draining);
-        let remote = there.flat_map(|remote| remote.tools.iter().map(|tool| (&remote.group, tool)));
-        let offered = own.chain(remote).flat_map(|(group, tool)| {
-            Pool::ALL.map(|pool| QueueName { group: group.clone(), pool, tool: tool.clone() })
-        });
-        let wanted: BTreeSet<QueueName> = offered.collect();
-        let gone: Vec<QueueName> = self.queues.keys().filter(|name| !wanted.contains(*name)).cloned().collect();
-        for name in gone {
-            let queue = self.queues.remove(&name);
-            for waiting in queue.iter().flat_map(|queue| &queue.runs) {
-                self.forget(waiting.run_id);
-            }
-        }
-        for name in wanted {
-            let size = self.queue_size(&name);
-            self.queues.entry(name).or_insert_with(|| RunQueue::new(size));
-        }
-    }
-
-    fn queue_size(&self, queue: &QueueName) -> usize {
-        if queue.group == self.me.group { self.pools[&queue.pool].size.queue } else { REMOTE_QUEUE }
     }
 
     // --- queues --------------------------------------------------------------------------------------

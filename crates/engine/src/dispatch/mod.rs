@@ -9,6 +9,7 @@ mod keys;
 mod nodes;
 mod parking;
 mod pools;
+mod presence;
 mod remote;
 pub(crate) mod requirements;
 mod run_queue;

@@ -47,7 +47,7 @@ fn human(talk: &CommandSession, executors: &[Value]) -> String {
     let id = short_id::shortened(executors);
     let row = |executor: &Value| {
         let tools = executor["tools"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let seen = time::of(&executor["seen_at"]).map(|at| time::relative(at, talk.now()));
+        let seen = time::of(&executor["seen_at"]).map(|at| time::ago(at, talk.now()));
         vec![
             text(executor, "name"),
             text(executor, "group"),

@@ -136,7 +136,7 @@ fn came(talk: &CommandSession, items: &[Value]) -> String {
     }
     let id = short_id::shortened(items);
     let row = |delivery: &Value| {
-        let received = time::of(&delivery["received_at"]).map(|at| time::relative(at, talk.now()));
+        let received = time::of(&delivery["received_at"]).map(|at| time::ago(at, talk.now()));
         vec![
             talk.paint.state(&text(delivery, "status")),
             received.unwrap_or_default(),

@@ -20,7 +20,7 @@ pub(crate) async fn run(talk: &CommandSession, command: NodeCommand) -> Result<E
 fn human(talk: &CommandSession, nodes: &[Value]) -> String {
     let row = |node: &Value| {
         let roles: Vec<&str> = node["roles"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let seen = time::of(&node["seen_at"]).map(|at| time::relative(at, talk.now()));
+        let seen = time::of(&node["seen_at"]).map(|at| time::ago(at, talk.now()));
         vec![
             talk.paint.state(&text(node, "state")),
             text(node, "name"),

@@ -48,7 +48,7 @@ fn human(talk: &CommandSession, items: &[Value]) -> String {
         return "There are no secrets. Set one with: ordo secret set NAME\n".to_owned();
     }
     let when =
-        |item: &Value, field: &str| time::of(&item[field]).map(|at| time::relative(at, talk.now())).unwrap_or_default();
+        |item: &Value, field: &str| time::of(&item[field]).map(|at| time::ago(at, talk.now())).unwrap_or_default();
     let row = |item: &Value| vec![text(item, "name"), when(item, "created_at"), when(item, "updated_at")];
     table::rows(&["NAME", "CREATED", "CHANGED"], items.iter().map(row).collect(), talk.paint)
 }

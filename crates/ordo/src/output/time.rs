@@ -23,6 +23,11 @@ pub(crate) fn relative(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// The same for what has happened: a clock elsewhere that is ahead does not put it into the future.
+pub(crate) fn ago(at: Timestamp, now: Timestamp) -> String {
+    relative(at.min(now), now)
+}
+
 /// `2026-11-15 20:01:30 UTC (in 10s)`
 pub(crate) fn both(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     format!("{} ({})", absolute(at, zone), relative(at, now))
@@ -76,5 +81,7 @@ mod tests {
         assert_eq!(absolute(Timestamp::MAX, &TimeZone::UTC), "9999-12-31T23:59:59.999Z");
         assert_eq!(relative(at, at.minus(Millis::from_secs(10))), "in 10s");
         assert_eq!(relative(at, at.plus(Millis::from_secs(90))), "1m30s ago");
+        assert_eq!(ago(at, at.plus(Millis::from_secs(90))), "1m30s ago");
+        assert_eq!(ago(at, at.minus(Millis::from_secs(10))), "now");
     }
 }

@@ -34,7 +34,7 @@ fn human(talk: &CommandSession, state: &str, notifications: &[Value]) -> String 
     }
     let id = short_id::shortened(notifications);
     let row = |notification: &Value| {
-        let written = time::of(&notification["written_at"]).map(|at| time::relative(at, talk.now()));
+        let written = time::of(&notification["written_at"]).map(|at| time::ago(at, talk.now()));
         vec![
             text(notification, "sender"),
             text(notification, "event"),

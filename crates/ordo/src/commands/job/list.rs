@@ -44,7 +44,7 @@ fn human(talk: &CommandSession, jobs: &[Value]) -> String {
 fn last(talk: &CommandSession, job: &Value) -> String {
     let last = &job["last"];
     match (last["status"].as_str(), time::of(&last["at"])) {
-        (Some(status), Some(at)) => format!("{} {}", talk.paint.state(status), time::relative(at, talk.now())),
+        (Some(status), Some(at)) => format!("{} {}", talk.paint.state(status), time::ago(at, talk.now())),
         _ => "-".to_owned(),
     }
 }

@@ -43,7 +43,7 @@ fn human(talk: &CommandSession, runs: &[Value], is_filtered: bool) -> String {
     }
     let id = short_id::shortened(runs);
     let row = |run: &Value| {
-        let fired = time::of(&run["fired_at"]).map(|at| time::relative(at, talk.now()));
+        let fired = time::of(&run["fired_at"]).map(|at| time::ago(at, talk.now()));
         vec![
             talk.paint.state(&text(&run["status"], "type")),
             table::short(&text(run, "label"), 40),

@@ -39,7 +39,7 @@ fn human(talk: &CommandSession, incidents: &[Value]) -> String {
     }
     let id = short_id::shortened(incidents);
     let row = |incident: &Value| {
-        let started = time::of(&incident["created_at"]).map(|at| time::relative(at, talk.now()));
+        let started = time::of(&incident["created_at"]).map(|at| time::ago(at, talk.now()));
         let assignee = text(incident, "assignee");
         vec![
             talk.paint.state(&text(incident, "status")),

@@ -105,7 +105,7 @@ fn colour(status: &str) -> Style {
 
 fn runs<'a>(frame: &mut Frame<'_>, area: Rect, title: &str, runs: impl Iterator<Item = &'a Value>, now: Timestamp) {
     let row = |run: &Value| {
-        let fired = time::of(&run["fired_at"]).map(|at| time::relative(at, now)).unwrap_or_default();
+        let fired = time::of(&run["fired_at"]).map(|at| time::ago(at, now)).unwrap_or_default();
         let since = time::of(&run["started_at"]).map(|at| time::rough(now.since(at)));
         let took = words::took(run).or(since).unwrap_or_default();
         Row::new([

@@ -294,7 +294,7 @@ pub const SILENCES_MAX: usize = 200;
 pub const POSTMORTEM_MAX_BYTES: usize = 64 * 1024;
 /// What a sender keeps in mind about an incident, as JSON.
 pub const REMEMBERED_MAX_BYTES: usize = 4 * 1024;
-/// Steps of one chain of escalation.
+/// Steps of one escalation chain.
 pub const ESCALATION_STEPS_MAX: usize = 20;
 /// How many failures in a row a job may be allowed before it opens an incident.
 pub const INCIDENT_AFTER_MAX: u32 = 1_000;

@@ -1,4 +1,4 @@
-//! The routes of channels and of the chains of escalation.
+//! The routes of channels and of the escalation chains.
 
 use super::{ADMIN, Get, Post, READ};
 use crate::alerting::channels::{ChannelTest, ChannelView, EscalationChain};
@@ -24,7 +24,7 @@ pub(crate) fn test() -> Route {
 
 pub(crate) fn escalations() -> Route {
     Route::new(Get, "/v1/escalations", READ, "channels")
-        .summary("The chains of escalation that the configuration names")
+        .summary("The escalation chains that the configuration names")
         .answers_page::<EscalationChain>("All of them.")
         .refuses(READS)
 }

@@ -72,7 +72,7 @@ pub struct EngineOptions {
     pub sampling: Sampling,
     /// The senders of notifications; more may be registered later.
     pub senders: Senders,
-    /// Chains of escalation by name; an incident without one named takes `default`, if there is one.
+    /// Escalation chains by name; an incident without one named takes `default`, if there is one.
     pub escalations: BTreeMap<String, Escalation>,
 }
 

@@ -32,7 +32,7 @@ pub struct MonitorSettings {
     pub grace: Millis,
     #[serde(default)]
     pub severity: Severity,
-    /// The chain of escalation by name, where it is not the default one.
+    /// The escalation chain by name, where it is not the default one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalation: Option<String>,
 }

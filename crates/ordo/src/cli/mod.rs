@@ -129,7 +129,7 @@ pub(crate) enum OrdoCommand {
     /// Hold back notifications for a while
     #[command(subcommand, visible_alias = "silences")]
     Silence(alerting::silence::SilenceSubcommand),
-    /// List and try out the channels that the configuration names, and its chains of escalation
+    /// List and try out the channels that the configuration names, and its escalation chains
     #[command(subcommand, visible_alias = "channels")]
     Channel(alerting::channel::ChannelSubcommand),
     /// Monitor work that runs elsewhere by its heartbeat

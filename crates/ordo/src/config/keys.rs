@@ -211,7 +211,7 @@ const NAMED_TOOL: [(&str, ValueKind, &str); 7] = [
     ("stdin", ValueKind::Text, "What it reads from standard input; `{field}` stands for a field of the job's input."),
     ("user", ValueKind::Text, "The user that it runs as; needs a server that runs as root."),
 ];
-/// What a chain of escalation may say.
+/// What a escalation chain may say.
 const ESCALATION: [(&str, ValueKind, &str); 2] = [
     (
         "steps",
@@ -313,7 +313,7 @@ fn named_tool_kind(path: &Path) -> Option<Result<ValueKind, String>> {
     })
 }
 
-/// A chain of escalation may have any name.
+/// A escalation chain may have any name.
 fn escalation_kind(path: &Path) -> Option<Result<ValueKind, String>> {
     let segments: Vec<&str> = path.segments().collect();
     let ["escalation", name, rest @ ..] = segments.as_slice() else { return None };

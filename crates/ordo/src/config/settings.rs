@@ -43,7 +43,7 @@ pub(crate) struct Settings {
     /// Executors of XXL-JOB, by group.
     #[serde(default)]
     pub(crate) xxl: XxlOptions,
-    /// Chains of escalation by name.
+    /// Escalation chains by name.
     #[serde(default)]
     pub(crate) escalation: BTreeMap<String, Escalation>,
 }

@@ -1,4 +1,4 @@
-//! Channels and chains of escalation, as the configuration has them; and a message to try a channel out.
+//! Channels and escalation chains, as the configuration has them; and a message to try a channel out.
 
 use axum::extract::State;
 use axum::{Extension, Json};

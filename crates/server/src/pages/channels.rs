@@ -1,4 +1,4 @@
-//! Channels and chains of escalation: what the configuration says, and a button to try a channel out.
+//! Channels and escalation chains: what the configuration says, and a button to try a channel out.
 //!
 //! Invariant: nothing here can be changed: the page names the key of the configuration that does it.
 

@@ -26,7 +26,7 @@ pub struct IncidentPolicy {
     /// The next completed run resolves the incident; otherwise it leaves a note.
     #[serde(default)]
     pub resolve_on_recovery: bool,
-    /// The chain of escalation by name, where it is not the default one.
+    /// The escalation chain by name, where it is not the default one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalation: Option<String>,
 }

@@ -17,6 +17,6 @@ pub(crate) enum ChannelSubcommand {
         #[arg(add = names_of(Listed::Channels))]
         channel: String,
     },
-    /// List the chains of escalation that the configuration names
+    /// List the escalation chains that the configuration names
     Escalations,
 }

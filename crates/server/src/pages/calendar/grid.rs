@@ -96,7 +96,7 @@ fn cell(bin: &ForecastBin, most: u32, forecast: &Forecast, times: &Times) -> Hou
 fn words(bin: &ForecastBin, is_skipped: bool, is_exact: bool, times: &Times) -> String {
     let when = format!("{} – {}", times.local(bin.from).strftime("%a %H:%M"), times.hour(bin.to));
     if is_skipped {
-        return "the clock leaves this hour out".to_owned();
+        return "the clock skips this hour".to_owned();
     }
     if bin.fires == 0 {
         let nothing = if is_exact { "nothing fires" } else { "nothing is known to fire at a certain time" };

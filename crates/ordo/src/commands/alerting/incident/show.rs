@@ -65,7 +65,7 @@ fn line(talk: &CommandSession, event: &Value) -> String {
     let words =
         ["title", "severity", "assignee", "status", "message", "role", "person", "text", "owner", "until", "notify"];
     let said: Vec<String> = words.iter().map(|word| text(data, word)).filter(|text| !text.is_empty()).collect();
-    // What Ordo does by itself has a cause: the job, the monitor or the chain of escalation.
+    // What Ordo does by itself has a cause: the job, the monitor or the escalation chain.
     let by = &data["by"];
     let who = format!("{} ({})", for_whom(&text(by, "actor"), by), text(by, "source"));
     format!("{}  {}  {}  {}\n", talk.paint.dim(&at), text(event, "type"), who, table::short(&said.join(", "), 200))

@@ -22,8 +22,9 @@ pub(super) fn make(publication: &Publication) -> Result<Option<PathBuf>> {
     let is_here = publication.target.starts_with(std::env::consts::ARCH) && publication.target.contains("linux");
     let missing = COMPANIONS.iter().find(|(program, _)| !Path::new(program).exists());
     if !is_here || missing.is_some() || !npm::is_there("tar") {
-        let why =
-            missing.map_or("it is for another machine".to_owned(), |(program, _)| format!("there is no {program}"));
+        let why = missing.map_or("it is for another machine".to_owned(), |(program, _)| {
+            format!("there is no {program}: apt-get install tini busybox-static")
+        });
         println!("no OCI image: {why}");
         return Ok(None);
     }

@@ -98,6 +98,10 @@ impl<'h> WholeAccount<'h> {
                 self.jobs.purged(*entity)
             }
             Deed::Executing { by, run, token } => self.proofs.executing(*by, *run, *token),
+            Deed::Heartbeat { sent, attempts, .. } => {
+                self.proofs.named(*sent, attempts);
+                Ok(())
+            }
             Deed::Executed { run, token, end } => self.proofs.executed(*run, *token, end),
             Deed::Sent { .. } => self.messages.sent(&fact.what),
             Deed::NodeUp { found, .. } => return self.survived(found),

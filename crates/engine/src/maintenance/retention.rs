@@ -56,15 +56,17 @@ async fn oldest_runs(queries: &Queries, job: &Job) -> Result<Vec<Run>, Fault> {
     Ok(runs)
 }
 
-/// The runs to forget: a beginning of the list in which every run is over and is too old or one too many.
+/// The runs to forget: a beginning of the list in which every run is over and is too old or one too many. The list was read
+/// after the job: a run that was active then may be over in it, and the stream is not cut above where that one began.
 fn forgettable<'runs>(job: &Job, oldest: &'runs [Run], now: Timestamp) -> &'runs [Run] {
     let retention = job.definition.retention;
     let excess = (job.history.kept.saturating_sub(retention.runs)) as usize;
     let excess = excess + usize::from(ordo_model::is_planted!(RetentionEatsKeptRun));
     let too_old = |run: &Run| run.finished_at.is_some_and(|at| at.plus(retention.age) <= now);
+    let active = first_active(job).unwrap_or(u64::MAX);
     let mut count = 0;
     for (place, run) in oldest.iter().take(RUNS_PER_TRIM).enumerate() {
-        if !run.status.is_terminal() || !(place < excess || too_old(run)) {
+        if run.version >= active || !run.status.is_terminal() || !(place < excess || too_old(run)) {
             break;
         }
         count = place + 1;
@@ -119,4 +121,61 @@ fn purge(job: &Job, runs: &[Run]) -> Request {
     };
     // The command is not decided: a purge has no event, it ends the stream.
     Request { extra, ..Request::new(job.id, Command::Wake) }
+}
+
+#[cfg(test)]
+mod tests {
+    use ordo_model::job::{Cause, Event, Timeliness, Verdict, apply, create};
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn now() -> Timestamp {
+        Timestamp::from_ms(1_800_000_000_000).expect("a time of this century")
+    }
+
+    fn run(n: u128) -> RunId {
+        RunId(uuid::Uuid::from_u128(n))
+    }
+
+    fn triggered(n: u128) -> Event {
+        Event::JobTriggered {
+            run_id: run(n),
+            cause: Cause::Manual,
+            timeliness: Timeliness::default(),
+            tool_input: None,
+            traceparent: None,
+            verdict: Verdict::default(),
+        }
+    }
+
+    fn expired(n: u128) -> Event {
+        Event::RunExpired { run_id: run(n) }
+    }
+
+    fn move_on(job: &mut Job, runs: &mut BTreeMap<RunId, Run>, events: &[Event]) {
+        for event in events {
+            let moved = apply(job, event, now()).expect("it folds");
+            runs.extend(moved.map(|run| (run.id, run)));
+        }
+    }
+
+    #[test]
+    fn a_run_that_ended_after_its_job_was_read_is_not_forgotten_yet() {
+        let definition = serde_json::json!({
+            "label": "a", "tool_name": "noop", "trigger": {"type": "manual"}, "retention": {"runs": 1}
+        });
+        let definition = serde_json::from_value(definition).expect("a definition");
+        let beginning = Event::JobScheduled { definition, held: false, next: None };
+        let mut job = create(JobId(uuid::Uuid::from_u128(9)), &beginning, now()).expect("it begins");
+        let mut runs = BTreeMap::new();
+        let others = [triggered(2), expired(2), triggered(3), expired(3), triggered(4), expired(4)];
+        move_on(&mut job, &mut runs, &[&[triggered(1)], others.as_slice()].concat());
+        let read_before = job.clone();
+        move_on(&mut job, &mut runs, &[expired(1)]);
+        let oldest: Vec<Run> = runs.into_values().collect();
+        assert_eq!(forgettable(&job, &oldest, now()).len(), 3);
+        // The stream is cut below the runs that were active then: whatever began later stays in it.
+        assert!(forgettable(&read_before, &oldest, now()).is_empty());
+    }
 }

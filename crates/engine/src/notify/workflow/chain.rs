@@ -16,7 +16,7 @@ pub(super) async fn notify_followers(engine: &Engine, job: JobId, run: RunId) ->
     if followers.is_empty() {
         return Ok(());
     }
-    // A run that retention removed meanwhile has nothing left to publish.
+    // Retention keeps a run until its end is handed on.
     let Some(run) = engine.queries().run(run).await? else { return Ok(()) };
     let until = engine.clock().now().plus(CLAIM_KEPT);
     let order = |follower: JobId| {

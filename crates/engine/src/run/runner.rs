@@ -105,6 +105,13 @@ impl Runner {
         self.stop(run, Stop::Cancelled);
     }
 
+    /// The same, unless the run has another attempt by now.
+    pub(crate) fn kill_attempt(&self, run: RunId, token: FencingToken) {
+        if self.lock().get(&run).is_some_and(|running| running.token == token) {
+            self.kill(run);
+        }
+    }
+
     /// Ends everything that still runs.
     pub(crate) fn stop_all(&self) {
         self.ending.store(true, Ordering::SeqCst);

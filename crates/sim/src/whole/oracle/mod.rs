@@ -138,7 +138,7 @@ impl<'h> WholeAccount<'h> {
             }
             AnyEvent::Monitor(event) => verdicts.push(self.objects.monitor(entry, event)),
             AnyEvent::Notification(event) => {
-                verdicts.push(self.messages.notification(entry, event, self.trouble_until))
+                verdicts.push(self.messages.notification(entry, event, self.trouble_until));
             }
             AnyEvent::Delivery(event) => verdicts.push(self.jobs.delivery(entry, event)),
             AnyEvent::Other(name) => verdicts.push(self.well_in_the_calm(entry, name == "ExecutorLost")),

@@ -218,11 +218,12 @@ impl RunAccounts {
         }
     }
 
-    pub(super) fn returned(&mut self, run: RunId, attempt: u32, until: i64) -> Ruling {
+    pub(super) fn returned(&mut self, run: RunId, attempt: u32, until: i64, at: i64) -> Ruling {
         let (current, ..) = self.running(run)?;
         let found = self.get(run)?;
         found.returned += 1;
-        found.doing = RunDoing::Waiting { not_before: until };
+        // One that waits for nothing may begin on a node whose clock is a moment behind.
+        found.doing = RunDoing::Waiting { not_before: if until > at { until } else { i64::MIN } };
         require(current == attempt, || format!("run {run}: attempt {attempt} was given back, not {current}"))
     }
 

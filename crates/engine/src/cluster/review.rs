@@ -1,19 +1,20 @@
-//! What runs here, or on an executor that dialled in here, may have been cancelled, or given up, by another node: this one
-//! ends it.
+//! What runs here, or on an executor that dialled in here, may have been cancelled, given up or ended without this process
+//! having heard of it: by another node, or by a commit whose answer was lost. It is ended here too, and no longer counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ordo_model::job::Job;
-use ordo_model::{EntityId, JobId};
+use ordo_model::{EntityId, FencingToken, JobId, RunId};
 use ordo_store::{Fault, Store};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::commit::batcher::chain;
 use crate::commit::encoding::codec;
 use crate::core::{Input, Reviewed};
 use crate::dispatch::executors::registry::{ExecutorRegistry, LeasedAttempt};
+use crate::engine::CoreMessage;
 use crate::run::runner::{Mine, Runner};
 
 /// Between two reviews when others write all the time.
@@ -25,6 +26,7 @@ pub(crate) struct Reviewer {
     runner: Runner,
     registry: Arc<ExecutorRegistry>,
     core: mpsc::UnboundedSender<Input>,
+    messages: mpsc::UnboundedSender<CoreMessage>,
     wanted: Arc<Notify>,
 }
 
@@ -34,8 +36,9 @@ impl Reviewer {
         runner: Runner,
         registry: Arc<ExecutorRegistry>,
         core: mpsc::UnboundedSender<Input>,
+        messages: mpsc::UnboundedSender<CoreMessage>,
     ) -> Reviewer {
-        Reviewer { store, runner, registry, core, wanted: Arc::default() }
+        Reviewer { store, runner, registry, core, messages, wanted: Arc::default() }
     }
 
     /// Something changed somewhere: review soon. Nudges that come during a review become one more review.
@@ -54,7 +57,7 @@ impl Reviewer {
     }
 
     async fn review(&self) -> Result<(), Fault> {
-        let (running, leased) = (self.runner.mine(), self.registry.attempts());
+        let (running, leased) = (self.runner.mine(), self.leased().await);
         let jobs = running.iter().map(|mine| mine.job_id).chain(leased.iter().map(|leased| leased.job_id));
         let jobs: BTreeSet<JobId> = jobs.collect();
         let entities: Vec<EntityId> = jobs.iter().map(|id| (*id).into()).collect();
@@ -67,11 +70,24 @@ impl Reviewer {
         }
         for mine in running {
             if found.get(&mine.job_id).is_some_and(|job| is_unwanted(job.as_ref(), &mine)) {
-                self.runner.kill(mine.run_id);
+                self.runner.kill_attempt(mine.run_id, mine.token);
             }
         }
         self.review_leased(leased, &found);
         Ok(())
+    }
+
+    /// What executors that dialled in have or are offered, and what is only counted as theirs.
+    async fn leased(&self) -> Vec<LeasedAttempt> {
+        let (reply, counted) = oneshot::channel();
+        drop(self.messages.send(CoreMessage::RemoteAttempts(reply)));
+        // The core is gone only while the process goes down.
+        let counted = counted.await.unwrap_or_default();
+        let mut leased = self.registry.attempts();
+        let known: BTreeSet<(RunId, FencingToken)> = leased.iter().map(|one| (one.run_id, one.token)).collect();
+        let others = counted.into_iter().filter(|(_, run_id, token)| !known.contains(&(*run_id, *token)));
+        leased.extend(others.map(|(job_id, run_id, token)| LeasedAttempt { job_id, run_id, token, is_ending: true }));
+        leased
     }
 
     /// What executors that dialled in have is ended, or forgotten, by the core.

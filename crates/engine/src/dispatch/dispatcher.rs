@@ -245,6 +245,12 @@ impl Dispatcher {
         attempts.map(|((_, token), held)| (*token, held.location)).collect()
     }
 
+    /// The attempts of remote executors that are counted here, with their jobs.
+    pub(crate) fn remote_attempts(&self) -> Vec<(JobId, RunId, FencingToken)> {
+        let remote = self.running.iter().filter(|(_, held)| matches!(held.location, SlotLocation::Remote(_)));
+        remote.map(|((run_id, token), held)| (held.job_id, *run_id, *token)).collect()
+    }
+
     /// An attempt is over, here or elsewhere; its place is free.
     pub fn finished(&mut self, attempt: (RunId, FencingToken)) {
         let Some(held) = self.running.remove(&attempt) else { return };

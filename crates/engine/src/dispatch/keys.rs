@@ -3,7 +3,7 @@
 //! Invariant: a guess that spares commits. What this node started is counted here, and what the store refused is remembered for
 //! a while; whether a run may begin is judged by the commit that begins it, against what all nodes have started.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use ordo_model::Timestamp;
 use ordo_store::Partition;
@@ -17,7 +17,7 @@ pub(super) struct Keys {
     busy: HashMap<String, u32>,
     starts: HashMap<String, VecDeque<Timestamp>>,
     /// Keys that the store said are used up, and until when that is believed.
-    full: HashMap<String, Timestamp>,
+    full: BTreeMap<String, Timestamp>,
     closed: HashMap<String, Timestamp>,
 }
 

@@ -105,9 +105,13 @@ impl Dispatcher {
         }
     }
 
-    /// It left or was lost; what it ran ends by reports of its own.
+    /// It left, was lost, or is with another node. What it runs is not counted here any more: whoever ends it may be another
+    /// node, and this one would not hear of it. Whether its key is free, the store says.
     pub fn gone(&mut self, id: Uuid) {
         if self.remotes.remove(&id).is_some() {
+            let held = self.running.iter().filter(|(_, held)| held.location == SlotLocation::Remote(id));
+            let attempts: Vec<(RunId, FencingToken)> = held.map(|(attempt, _)| *attempt).collect();
+            attempts.into_iter().for_each(|attempt| self.finished(attempt));
             self.who_is_there_changed();
         }
     }

@@ -36,7 +36,7 @@ use crate::core::{Input, News};
 use crate::dispatch::PoolSizes;
 use crate::dispatch::executors::lease::LostExecutors;
 use crate::dispatch::executors::registry::ExecutorRegistry;
-use crate::engine::shell::CoreMessage;
+pub(crate) use crate::engine::shell::CoreMessage;
 use crate::engine::tokens::Tokens;
 use crate::maintenance::writable::Writable;
 use crate::notify::reconciler::ReconcilerMessage;

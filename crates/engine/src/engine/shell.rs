@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ordo_model::job::{AttemptReport, Command};
 use ordo_model::moment::step_in_words;
-use ordo_model::{EntityId, JobId, Kind, Timestamp};
+use ordo_model::{EntityId, FencingToken, JobId, Kind, RunId, Timestamp};
 use ordo_store::{DueAlarm, Fault, Partition, Store};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
@@ -38,6 +38,8 @@ pub(crate) enum CoreMessage {
     Load(oneshot::Sender<Load>),
     /// What the timekeeper has in mind.
     Projection(oneshot::Sender<Projection>),
+    /// The attempts of remote executors that are counted here.
+    RemoteAttempts(oneshot::Sender<Vec<(JobId, RunId, FencingToken)>>),
     /// Say when nothing runs here, nothing is about to, and nothing waits in memory for a slot.
     Idle(oneshot::Sender<()>),
     /// Stop firing; say when nothing runs any more.
@@ -254,6 +256,8 @@ impl CoreShell {
                 // Whoever asked may have stopped waiting.
                 drop(reply.send(self.core.projection(self.clock.now())));
             }
+            // Whoever asked may have stopped waiting.
+            CoreMessage::RemoteAttempts(reply) => drop(reply.send(self.core.dispatcher().remote_attempts())),
             CoreMessage::Idle(reply) => self.idle.push(reply),
             CoreMessage::Drain(reply) => {
                 self.drained = Some(reply);

@@ -247,7 +247,8 @@ impl Engine {
             is_keyless,
         };
         let runner = wiring.runner();
-        let reviewer = Reviewer::new(store.clone(), runner.clone(), wiring.registry.clone(), inputs.clone());
+        let (core, registry) = (wiring.links.core.clone(), wiring.registry.clone());
+        let reviewer = Reviewer::new(store.clone(), runner.clone(), registry, inputs.clone(), core);
         let shell = wiring.shell(runner, inboxes.inputs, inboxes.core)?;
         let log_writer = wiring.log_writer(inboxes.lines, inboxes.flushes);
         let tasks = vec![tokio::spawn(wiring.batcher(inboxes.batcher).run()), tokio::spawn(log_writer.run())];
@@ -257,7 +258,7 @@ impl Engine {
         let core = inputs.clone();
         let reconciler = Reconciler { engine: engine.clone(), inbox: inboxes.reconcile, core, stopping };
         engine.keep_task(tokio::spawn(shell.run()));
-        engine.begin_upkeep(store.is_shared(), untidy);
+        engine.begin_upkeep(store.is_shared(), untidy, reviewer.clone());
         *engine.reconciler() = Some(tokio::spawn(reconciler.run()));
         if store.is_shared() {
             engine.be_a_member(store, store_clock, inputs, reviewer, inboxes.roll_call, inboxes.loads);
@@ -265,12 +266,13 @@ impl Engine {
         Ok(engine)
     }
 
-    fn begin_upkeep(&self, is_shared: bool, untidy: Arc<Notify>) {
+    fn begin_upkeep(&self, is_shared: bool, untidy: Arc<Notify>, reviewer: Reviewer) {
         self.keep_task(tokio::spawn(upkeep::maintain(self.clone(), untidy)));
         if !is_shared {
             self.keep_task(tokio::spawn(scrub::run(self.clone())));
         }
-        self.keep_task(tokio::spawn(executors::watch(self.clone())));
+        self.keep_task(tokio::spawn(reviewer.clone().run()));
+        self.keep_task(tokio::spawn(executors::watch(self.clone(), reviewer)));
         if self.shared.queries.store().submissions().is_some() {
             self.keep_task(tokio::spawn(intake::run(self.by_itself(), self.shared.submitted.clone())));
         }
@@ -297,7 +299,6 @@ impl Engine {
         self.keep_task(tokio::spawn(roster.clone().run()));
         self.keep_task(tokio::spawn(roster.clone().answer(roll_calls)));
         let (live, submitted) = (self.shared.live.clone(), self.shared.submitted.clone());
-        self.keep_task(tokio::spawn(reviewer.clone().run()));
         self.keep_task(tokio::spawn(cluster::follow(
             store.clone(),
             watched,

@@ -3,7 +3,9 @@
 //! Invariant: a pass is bounded and repeatable. What it forgets goes in one commit with the checkpoint that replaces
 //! it; the beginning of a stream is never cut above the oldest run that is kept.
 
-use ordo_model::job::{Command, Job, Run};
+use std::collections::BTreeSet;
+
+use ordo_model::job::{Command, Job, Notice, Run};
 use ordo_model::{EntityId, JobId, RunId, Timestamp};
 use ordo_store::{Direction, Fault, KeyRange, NewEvent, Trim, View};
 
@@ -56,20 +58,29 @@ async fn oldest_runs(queries: &Queries, job: &Job) -> Result<Vec<Run>, Fault> {
     Ok(runs)
 }
 
-/// The runs to forget: a beginning of the list in which every run is over and is too old or one too many.
+/// The runs to forget: a beginning of the list in which every run is over and is too old or one too many. The list was read
+/// after the job: a run that was active then may be over in it, and the stream is not cut above where that one began.
 fn forgettable<'runs>(job: &Job, oldest: &'runs [Run], now: Timestamp) -> &'runs [Run] {
     let retention = job.definition.retention;
     let excess = (job.history.kept.saturating_sub(retention.runs)) as usize;
     let excess = excess + usize::from(ordo_model::is_planted!(RetentionEatsKeptRun));
     let too_old = |run: &Run| run.finished_at.is_some_and(|at| at.plus(retention.age) <= now);
+    let (active, unheard) = (first_active(job).unwrap_or(u64::MAX), unheard(job));
+    let must_stay = |run: &Run| run.version >= active || !run.status.is_terminal() || unheard.contains(&run.id);
     let mut count = 0;
     for (place, run) in oldest.iter().take(RUNS_PER_TRIM).enumerate() {
-        if !run.status.is_terminal() || !(place < excess || too_old(run)) {
+        if must_stay(run) || !(place < excess || too_old(run)) {
             break;
         }
         count = place + 1;
     }
     &oldest[..count]
+}
+
+/// The runs whose end has yet to be handed on to the jobs that follow: what they are given is read from the run.
+fn unheard(job: &Job) -> BTreeSet<RunId> {
+    let notices = job.outbox.entries().iter().map(|entry| &entry.what);
+    notices.filter(|notice| matches!(notice, Notice::Ended { .. })).map(Notice::run_id).collect()
 }
 
 fn first_active(job: &Job) -> Option<u64> {
@@ -119,4 +130,81 @@ fn purge(job: &Job, runs: &[Run]) -> Request {
     };
     // The command is not decided: a purge has no event, it ends the stream.
     Request { extra, ..Request::new(job.id, Command::Wake) }
+}
+
+#[cfg(test)]
+mod tests {
+    use ordo_model::job::{Cause, Event, Timeliness, Verdict, apply, create};
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn now() -> Timestamp {
+        Timestamp::from_ms(1_800_000_000_000).expect("a time of this century")
+    }
+
+    fn run(n: u128) -> RunId {
+        RunId(uuid::Uuid::from_u128(n))
+    }
+
+    fn triggered(n: u128) -> Event {
+        Event::JobTriggered {
+            run_id: run(n),
+            cause: Cause::Manual,
+            timeliness: Timeliness::default(),
+            tool_input: None,
+            traceparent: None,
+            verdict: Verdict::default(),
+        }
+    }
+
+    fn expired(n: u128) -> Event {
+        Event::RunExpired { run_id: run(n) }
+    }
+
+    fn move_on(job: &mut Job, runs: &mut BTreeMap<RunId, Run>, events: &[Event]) {
+        for event in events {
+            let moved = apply(job, event, now()).expect("it folds");
+            runs.extend(moved.map(|run| (run.id, run)));
+        }
+    }
+
+    /// A job that keeps one run.
+    fn job() -> Job {
+        let definition = serde_json::json!({
+            "label": "a", "tool_name": "noop", "trigger": {"type": "manual"}, "retention": {"runs": 1}
+        });
+        let definition = serde_json::from_value(definition).expect("a definition");
+        let beginning = Event::JobScheduled { definition, held: false, next: None };
+        create(JobId(uuid::Uuid::from_u128(9)), &beginning, now()).expect("it begins")
+    }
+
+    #[test]
+    fn a_run_is_not_forgotten_before_those_who_follow_its_job_heard_of_its_end() {
+        let (mut job, mut runs) = (job(), BTreeMap::new());
+        let first = [Event::JobFollowed {}, triggered(1), expired(1)];
+        move_on(&mut job, &mut runs, &first);
+        let through = job.version;
+        move_on(&mut job, &mut runs, &[triggered(2), expired(2), triggered(3), expired(3)]);
+        let oldest: Vec<Run> = runs.values().cloned().collect();
+        assert!(forgettable(&job, &oldest, now()).is_empty());
+        move_on(&mut job, &mut runs, &[Event::Published { through }]);
+        assert_eq!(forgettable(&job, &oldest, now()).len(), 1);
+        let through = job.version;
+        move_on(&mut job, &mut runs, &[Event::Published { through }]);
+        assert_eq!(forgettable(&job, &oldest, now()).len(), 2);
+    }
+
+    #[test]
+    fn a_run_that_ended_after_its_job_was_read_is_not_forgotten_yet() {
+        let (mut job, mut runs) = (job(), BTreeMap::new());
+        let others = [triggered(2), expired(2), triggered(3), expired(3), triggered(4), expired(4)];
+        move_on(&mut job, &mut runs, &[&[triggered(1)], others.as_slice()].concat());
+        let read_before = job.clone();
+        move_on(&mut job, &mut runs, &[expired(1)]);
+        let oldest: Vec<Run> = runs.into_values().collect();
+        assert_eq!(forgettable(&job, &oldest, now()).len(), 3);
+        // The stream is cut below the runs that were active then: whatever began later stays in it.
+        assert!(forgettable(&read_before, &oldest, now()).is_empty());
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: every attempt given to the runner comes back exactly once, whatever its tool does.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub(crate) struct Runner {
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
     pub sampling: Sampling,
     pub(crate) gate: Gate,
-    pub(crate) running: Arc<Mutex<HashMap<RunId, RunningTool>>>,
+    pub(crate) running: Arc<Mutex<BTreeMap<RunId, RunningTool>>>,
     /// Everything was stopped: what still begins is stopped at once.
     pub(crate) ending: Arc<AtomicBool>,
 }
@@ -103,6 +103,13 @@ impl Runner {
 
     pub(crate) fn kill(&self, run: RunId) {
         self.stop(run, Stop::Cancelled);
+    }
+
+    /// The same, unless the run has another attempt by now.
+    pub(crate) fn kill_attempt(&self, run: RunId, token: FencingToken) {
+        if self.lock().get(&run).is_some_and(|running| running.token == token) {
+            self.kill(run);
+        }
     }
 
     /// Ends everything that still runs.
@@ -270,7 +277,7 @@ impl Runner {
         drop(flushed.await);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, RunningTool>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<RunId, RunningTool>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -96,7 +96,7 @@ bugs! {
     PublishedTooEarly: 600, "news count as handed on before the notifications are written";
     NotificationOutOfTurn: 200, "a notification does not wait for those before it about the same incident";
     GivenUpEarly: 150, "a notification is dead-lettered at its first failure";
-    LeaseNotRenewed: 200, "heartbeats do not renew the leases of the runs that they name";
+    LeaseNotRenewed: 60, "heartbeats do not renew the leases of the runs that they name";
     LeaseRenewedToNow: 200, "a node renews its leases on partitions until now, not until some time from now";
     ExecutorNotHeard: 150, "heartbeats and polls do not count as signs of life";
     DeliveryClaimChanges: 600, "the key of a delivery's run is another one at every try";

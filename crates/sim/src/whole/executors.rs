@@ -130,15 +130,27 @@ impl FarExecutor {
             }
             let runs: Vec<(RunId, FencingToken)> =
                 self.lock().keys().map(|(run, token)| (*run, FencingToken(*token))).collect();
+            let (named, sent) = (runs.clone(), self.scene.mono());
             let beaten = call(node, Copies::Many, move |engine| {
                 let runs = runs.clone();
                 Box::pin(async move { engine.heartbeat(Speaker::Admin, id, &runs).await })
             });
             match beaten.await {
-                Some(Ok(reply)) => self.heed(&reply.cancel),
+                Some(Ok(reply)) => {
+                    self.acknowledged(id, sent, named, &reply.lost);
+                    self.heed(&reply.cancel);
+                }
                 Some(Err(HostError::NotThere(_))) => return,
                 Some(Err(HostError::Store(_))) | None => {}
             }
+        }
+    }
+
+    fn acknowledged(&self, by: Uuid, sent: i64, named: Vec<(RunId, FencingToken)>, lost: &[RunId]) {
+        let had = named.into_iter().filter(|(run, _)| !lost.contains(run));
+        let attempts: Vec<(RunId, u64)> = had.map(|(run, token)| (run, token.0)).collect();
+        if !attempts.is_empty() {
+            self.scene.fact(Deed::Heartbeat { by, sent, attempts });
         }
     }
 

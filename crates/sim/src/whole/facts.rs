@@ -79,6 +79,13 @@ pub enum Deed {
         run: RunId,
         token: u64,
     },
+    /// A node acknowledged a heartbeat that said that the executor has these attempts.
+    Heartbeat {
+        by: Uuid,
+        /// When it was sent, by `mono`; the node heard it then or later.
+        sent: i64,
+        attempts: Vec<(RunId, u64)>,
+    },
     /// It came to its end, whoever hears of it.
     Executed {
         run: RunId,

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use super::scene::Scene;
 use crate::disk::Plug;
@@ -12,7 +12,9 @@ use crate::disk::Plug;
 #[derive(Debug)]
 pub(crate) struct NodeGeneration {
     is_dead: AtomicBool,
-    death: watch::Sender<bool>,
+    /// Wakes those who wait for the end in the order in which they came. A `watch` would not: it spreads its waiters by a
+    /// chance of its own, and who is woken first draws first.
+    death: Notify,
     frozen_until: AtomicI64,
     pub(crate) cut_off_until: AtomicI64,
     /// The disk of an embedded store.
@@ -23,7 +25,7 @@ impl NodeGeneration {
     pub(crate) fn new(plug: Option<Plug>) -> NodeGeneration {
         NodeGeneration {
             is_dead: AtomicBool::new(false),
-            death: watch::Sender::new(false),
+            death: Notify::new(),
             frozen_until: AtomicI64::new(0),
             cut_off_until: AtomicI64::new(0),
             plug,
@@ -36,7 +38,7 @@ impl NodeGeneration {
         if let Some(plug) = &self.plug {
             plug.pull();
         }
-        self.death.send_replace(true);
+        self.death.notify_waiters();
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -45,9 +47,11 @@ impl NodeGeneration {
 
     /// Returns when the process is gone.
     pub(crate) async fn ended(&self) {
-        let mut death = self.death.subscribe();
-        // The sender lives as long as the generation.
-        drop(death.wait_for(|is_dead| *is_dead).await);
+        // It hears from here on, also of an end between the question and the wait.
+        let death = self.death.notified();
+        if !self.is_over() {
+            death.await;
+        }
     }
 
     pub(crate) fn freeze(&self, until: i64) {

@@ -82,11 +82,27 @@ fn every_whole_world_as_it_happened_is_believed() {
     }
 }
 
-/// Not yet of every seed: that of 8, with two nodes, differs now and then.
+/// What was wrong in them: a key that an executor took along to another node (156), events of runs that were forgotten (328), a
+/// run forgotten before its followers heard of its end (645), attempts whose end was in a commit that was said to have failed.
+const ONCE_ILL_WHOLE_WORLDS: [u64; 6] = [156, 328, 645, 983, 1502, 6803];
+
+#[test]
+fn whole_worlds_that_were_ill_once_are_well() {
+    for seed in ONCE_ILL_WHOLE_WORLDS {
+        let seen = look(WorldKind::Whole, seed, false);
+        assert!(seen.violations.is_empty(), "cargo xtask sim {seed} --world whole: {}", seen.violations[0]);
+    }
+}
+
+/// With one node, with two and with three; some of them were two worlds once.
+const REPEATED_WHOLE_WORLDS: [u64; 8] = [3, 4, 8, 16, 22, 24, 28, 33];
+
 #[test]
 fn the_same_seed_is_the_same_whole_world() {
-    let (one, two) = (look(WorldKind::Whole, 3, false), look(WorldKind::Whole, 3, true));
-    assert_eq!((one.fingerprint, one.facts), (two.fingerprint, two.facts));
+    for seed in REPEATED_WHOLE_WORLDS {
+        let (one, two) = (look(WorldKind::Whole, seed, false), look(WorldKind::Whole, seed, true));
+        assert_eq!((one.fingerprint, one.facts), (two.fingerprint, two.facts), "seed {seed}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use uuid::Uuid;
 /// None: this history has nothing that could be lied about in this way.
 pub(crate) type WholeTamper = fn(&mut WholeHistory) -> Option<()>;
 
-pub(crate) const ALL: [(&str, &str, WholeTamper); 24] = [
+pub(crate) const ALL: [(&str, &str, WholeTamper); 25] = [
     ("an occurrence is missing", "but the next one without is", drop_a_fire),
     ("an occurrence is fired twice", "but the next one without is", |history| twice(history, is_fire)),
     ("a fire comes 1 ms early", "fired early", fire_early),
@@ -26,6 +26,7 @@ pub(crate) const ALL: [(&str, &str, WholeTamper); 24] = [
     ("an attempt is executed twice", "was executed 2 times", execute_twice),
     ("an execution without a start", "without a start in the log", execute_out_of_nothing),
     ("somebody else executes an attempt", "the log gave it to", execute_elsewhere),
+    ("an attempt that a heartbeat named is given up", "after a heartbeat that named it", give_up_what_was_named),
     ("a failure is recorded as a success", "is recorded as completed", succeed_by_itself),
     ("an acknowledged command is lost", "was acknowledged and is lost", lose_a_command),
     ("a refused command took effect", "was refused and took effect", refuse_what_was_done),
@@ -185,6 +186,25 @@ fn execute_elsewhere(history: &mut WholeHistory) -> Option<()> {
     let place = executing(history)?;
     let Deed::Executing { by, .. } = &mut history.facts[place].what else { return None };
     *by = Uuid::from_u128(1);
+    Some(())
+}
+
+/// The heartbeat of an executor is acknowledged a moment before the attempt is given up as silent.
+fn give_up_what_was_named(history: &mut WholeHistory) -> Option<()> {
+    let is_silent =
+        |event: &Event| matches!(event, Event::JobFailed { reason, .. } if reason.contains("no longer has"));
+    let place = find(history, is_silent)?;
+    let (_, Event::JobFailed { run_id: silent, .. }) = job_event(&history.facts[place].what)? else { return None };
+    let given = history.facts[..place].iter().rev().find_map(|fact| match job_event(&fact.what)? {
+        (_, Event::JobStarted { run_id, token, executor, .. }) if run_id == silent => {
+            Some((executor.generation, *token))
+        }
+        _ => None,
+    });
+    let (by, token) = given?;
+    let mut heard = history.facts[place].clone();
+    heard.what = Deed::Heartbeat { by, sent: heard.mono - 1, attempts: vec![(*silent, token.0)] };
+    history.facts.insert(place, heard);
     Some(())
 }
 

@@ -16,6 +16,7 @@ use ordo_store::Fault;
 use uuid::Uuid;
 
 use super::registry::Silent;
+use crate::cluster::Reviewer;
 use crate::commit::batcher::chain;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::Request;
@@ -127,12 +128,18 @@ pub(super) async fn let_go(engine: &Engine, id: Uuid) {
     }
 }
 
-/// Settles attempts whose leases expired, for as long as the engine lives.
-pub(crate) async fn watch(engine: Engine) {
+/// Settles attempts whose leases expired, for as long as the engine lives. Once in the time of a lease what runs is looked up:
+/// that it ended may have been written by a commit whose answer was lost.
+pub(crate) async fn watch(engine: Engine, reviewer: Reviewer) {
+    let mut reviewed = Stopwatch::start();
     let mut every = tokio::time::interval(LOOK_EVERY);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         every.tick().await;
+        if reviewed.elapsed() >= LEASE {
+            reviewed = Stopwatch::start();
+            reviewer.nudge();
+        }
         for silent in engine.registry().silent() {
             report_lost(&engine, silent);
         }

@@ -22,6 +22,24 @@ fn runs_that_share_a_key_go_one_by_one_and_others_pass_them() {
 }
 
 #[test]
+fn a_key_is_free_again_when_the_executor_that_held_it_is_with_another_node() {
+    let keyed = |n| {
+        let concurrency = Some(ConcurrencyLimit { key: "k".into(), max: 1 });
+        waiting_in(queue("gpu", Pool::Fast, "render"), n, 0, RunTerms { concurrency, ..RunTerms::default() })
+    };
+    let mut dispatcher = with_executors(&["a", "b"], 9);
+    dispatcher.add_waiting(keyed(1), now());
+    dispatcher.add_waiting(keyed(2), now());
+    let (_, SlotLocation::Remote(holder)) = carry_out(&mut dispatcher, now())[0] else { panic!("it is far") };
+    // That its attempt ends is written by whoever it is with from here on.
+    dispatcher.gone(holder);
+    assert_eq!(carry_out(&mut dispatcher, now()).len(), 1);
+    finish(&mut dispatcher, 1);
+    dispatcher.add_waiting(keyed(3), now());
+    assert!(carry_out(&mut dispatcher, now()).is_empty(), "the second has the key, whoever hears late of the first");
+}
+
+#[test]
 fn a_key_is_free_again_when_the_start_was_refused() {
     let mut dispatcher = dispatcher(9, 10);
     dispatcher.add_waiting(limited(1, "k"), now());

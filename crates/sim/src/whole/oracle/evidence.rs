@@ -8,11 +8,16 @@ use uuid::Uuid;
 use crate::oracle::{Ruling, require};
 use crate::whole::facts::WorkResult;
 
+/// For how long an executor need not speak of an attempt.
+const LEASE_MS: i64 = 15_000;
+
 #[derive(Default)]
 pub(super) struct Proofs {
     given: BTreeMap<(RunId, u64), Incarnation>,
     begun: BTreeMap<(RunId, u64), u32>,
     ended: BTreeMap<(RunId, u64), WorkResult>,
+    /// When the last acknowledged heartbeat that named the attempt was sent.
+    named: BTreeMap<(RunId, u64), i64>,
 }
 
 impl Proofs {
@@ -35,6 +40,22 @@ impl Proofs {
     pub(super) fn executed(&mut self, run: RunId, token: u64, end: &WorkResult) -> Ruling {
         let twice = self.ended.insert((run, token), end.clone()).is_some();
         require(!twice, || format!("run {run} token {token} ended twice"))
+    }
+
+    pub(super) fn named(&mut self, sent: i64, attempts: &[(RunId, u64)]) {
+        for attempt in attempts {
+            let last = self.named.entry(*attempt).or_insert(sent);
+            *last = sent.max(*last);
+        }
+    }
+
+    /// An attempt is given up as silent only if no heartbeat that was acknowledged has named it for the time of a lease.
+    pub(super) fn is_silent(&self, run: RunId, token: u64, mono: i64) -> Ruling {
+        let Some(sent) = self.named.get(&(run, token)) else { return Ok(()) };
+        let ago = mono - sent;
+        require(ago >= LEASE_MS, || {
+            format!("run {run} token {token} was given up as silent, {ago} ms after a heartbeat that named it")
+        })
     }
 
     /// How many attempts that nodes began have not come to their end: they may still occupy a place.

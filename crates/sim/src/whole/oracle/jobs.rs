@@ -185,11 +185,11 @@ impl JobAccount {
                 self.runs.started(*run_id, &given, &self.definition, at)
             }
             Event::JobExecuted { run_id, attempt, .. } => self.runs.executed(*run_id, *attempt, proofs),
-            Event::JobFailed { run_id, .. } => self.runs.failed(*run_id, event, &self.definition, at, proofs),
+            Event::JobFailed { run_id, .. } => self.runs.failed(*run_id, event, &self.definition, entry, proofs),
             Event::RunReady { run_id } => self.runs.ready(*run_id, at),
             Event::RunCancelRequested { .. } => Ok(()),
             Event::RunCancelled { run_id, .. } | Event::RunExpired { run_id } => self.runs.over(*run_id),
-            Event::RunReturned { run_id, attempt, until, .. } => self.runs.returned(*run_id, *attempt, until.ms()),
+            Event::RunReturned { run_id, attempt, until, .. } => self.runs.returned(*run_id, *attempt, until.ms(), at),
             Event::RunOrphaned { run_id, settle_at } => self.runs.orphaned(*run_id, settle_at.ms()),
             Event::AttemptExtended { run_id, deadline } => self.runs.extended(*run_id, deadline.ms()),
             Event::ClockStepped { by_ms, .. } => {

@@ -86,7 +86,7 @@ impl<'h> Messages<'h> {
 
     // --- what becomes of it -------------------------------------------------------------------------
 
-    pub(super) fn notification(&mut self, entry: WholeEntry, event: &NotificationEvent) -> Ruling {
+    pub(super) fn notification(&mut self, entry: WholeEntry, event: &NotificationEvent, trouble_until: i64) -> Ruling {
         if let NotificationEvent::NotificationQueued { sender, message } = event {
             let name: Announcement = (sender.clone(), message.entity(), message.version, message.event().to_owned());
             self.names.insert(entry.entity, name.clone());
@@ -114,8 +114,11 @@ impl<'h> Messages<'h> {
                 match (retry_at, wait) {
                     (Some(at), Some(wait)) => {
                         let waits = at.ms() - entry.at;
-                        // It counts from when the answer came; a slow store writes it down later.
-                        require((wait - WRITTEN_WITHIN_MS..=wait.max(RETRY_AFTER_MAX_MS)).contains(&waits), || {
+                        // It counts from when the answer came; a slow store writes it down later, and a process that stood
+                        // still when it goes on.
+                        let stood_still = entry.mono <= trouble_until + WRITTEN_WITHIN_MS;
+                        let least = if stood_still { i64::MIN } else { wait - WRITTEN_WITHIN_MS };
+                        require((least..=wait.max(RETRY_AFTER_MAX_MS)).contains(&waits), || {
                             format!("{name:?} is tried again after {waits} ms, not {wait}")
                         })
                     }

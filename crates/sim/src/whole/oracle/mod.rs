@@ -98,6 +98,10 @@ impl<'h> WholeAccount<'h> {
                 self.jobs.purged(*entity)
             }
             Deed::Executing { by, run, token } => self.proofs.executing(*by, *run, *token),
+            Deed::Heartbeat { sent, attempts, .. } => {
+                self.proofs.named(*sent, attempts);
+                Ok(())
+            }
             Deed::Executed { run, token, end } => self.proofs.executed(*run, *token, end),
             Deed::Sent { .. } => self.messages.sent(&fact.what),
             Deed::NodeUp { found, .. } => return self.survived(found),
@@ -133,7 +137,9 @@ impl<'h> WholeAccount<'h> {
                 verdicts.push(self.objects.incident(entry, event));
             }
             AnyEvent::Monitor(event) => verdicts.push(self.objects.monitor(entry, event)),
-            AnyEvent::Notification(event) => verdicts.push(self.messages.notification(entry, event)),
+            AnyEvent::Notification(event) => {
+                verdicts.push(self.messages.notification(entry, event, self.trouble_until));
+            }
             AnyEvent::Delivery(event) => verdicts.push(self.jobs.delivery(entry, event)),
             AnyEvent::Other(name) => verdicts.push(self.well_in_the_calm(entry, name == "ExecutorLost")),
         }

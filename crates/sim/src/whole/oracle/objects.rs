@@ -186,7 +186,8 @@ impl MonitorAccount {
                 };
                 self.due_at = ms(*due_at);
                 match signal {
-                    Signal::Success => self.is_down = false,
+                    // Well again: a note, where somebody else ended the incident.
+                    Signal::Success => *reported += u32::from(std::mem::take(&mut self.is_down)),
                     Signal::Fail => {
                         self.is_down = true;
                         *reported += 1;

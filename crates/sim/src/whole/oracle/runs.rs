@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use ordo_model::job::{Definition, Event};
 use ordo_model::{Incarnation, RunId};
 
+use super::WholeEntry;
 use super::evidence::Proofs;
 use crate::oracle::runs::{NO_REPORT, RECOVERED, backoff_ms};
 use crate::oracle::{Ruling, require};
 use crate::whole::facts::WorkResult;
 
+/// Of an attempt that was given up while its executor was there.
+const UNSPOKEN_OF: &str = " no longer has the run";
 const ENGINES_OWN: [&str; 4] = ["timed out after", "given back ", "the payload of ", "the result could not"];
 
 #[derive(Debug, Clone, PartialEq)]
@@ -156,9 +159,10 @@ impl RunAccounts {
         run: RunId,
         event: &Event,
         definition: &Definition,
-        at: i64,
+        entry: WholeEntry,
         proofs: &Proofs,
     ) -> Ruling {
+        let at = entry.at;
         let Event::JobFailed { attempt, reason, retry_at, .. } = event else { return Ok(()) };
         if matches!(self.get(run)?.doing, RunDoing::Whole { .. }) {
             return self.over(run);
@@ -179,7 +183,12 @@ impl RunAccounts {
                 require(settle_at.is_some_and(|settle| at >= settle), || format!("run {run} was recovered too early"))?;
                 false
             }
-            lost if lost.starts_with("the executor ") => false,
+            lost if lost.starts_with("the executor ") => {
+                if lost.contains(UNSPOKEN_OF) {
+                    proofs.is_silent(run, token, entry.mono)?;
+                }
+                false
+            }
             "interrupted by shutdown" => false,
             // What the engine itself says of an attempt that it could not bring to an end.
             said if ENGINES_OWN.iter().any(|start| said.starts_with(start)) => true,
@@ -209,11 +218,12 @@ impl RunAccounts {
         }
     }
 
-    pub(super) fn returned(&mut self, run: RunId, attempt: u32, until: i64) -> Ruling {
+    pub(super) fn returned(&mut self, run: RunId, attempt: u32, until: i64, at: i64) -> Ruling {
         let (current, ..) = self.running(run)?;
         let found = self.get(run)?;
         found.returned += 1;
-        found.doing = RunDoing::Waiting { not_before: until };
+        // One that waits for nothing may begin on a node whose clock is a moment behind.
+        found.doing = RunDoing::Waiting { not_before: if until > at { until } else { i64::MIN } };
         require(current == attempt, || format!("run {run}: attempt {attempt} was given back, not {current}"))
     }
 

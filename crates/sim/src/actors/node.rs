@@ -140,8 +140,9 @@ impl Simulation {
             crash_in: None,
         });
         let generation = self.generations;
+        // Before all else: what is committed later comes by the same channel, behind it.
+        self.after(0, Happening::Input { generation, input: Box::new(Input::Changed(round.changes)) });
         self.after(0, Happening::Timer { generation, timer_epoch: 0 });
-        self.soon(5, Happening::Input { generation, input: Box::new(Input::Changed(round.changes)) });
         self.after(MAINTENANCE_MS, Happening::Maintenance { generation });
         Ok(())
     }

@@ -47,6 +47,8 @@ pub(super) struct Runs {
     /// Those that are not over, in the order they came.
     active: Vec<RunId>,
     last_token: u64,
+    /// When an attempt was last settled because its generation is over.
+    recovered_at: Option<i64>,
 }
 
 /// What the log says of a failed attempt.
@@ -72,6 +74,12 @@ impl Runs {
 
     pub(super) fn active(&self) -> &[RunId] {
         &self.active
+    }
+
+    /// Whether a run waits for an attempt whose time comes later.
+    pub(super) fn is_due_after(&self, wall: i64) -> bool {
+        let waits = |run: &RunId| matches!(self.all.get(run).map(|run| &run.stage), Some(OracleStage::Backoff { until }) if *until > wall);
+        self.active.iter().any(waits)
     }
 
     fn active_run(&mut self, run: RunId) -> Result<&mut OracleRun, String> {
@@ -176,7 +184,10 @@ impl Runs {
             None => self.over(run),
         }
         require(running.attempt == failure.attempt, || format!("run {run}: attempt {} ended", failure.attempt))?;
-        let known = check_reason(run, failure, &running, now_alive, &report(running.token))?;
+        let known = check_reason(run, failure, &running, now_alive, self.recovered_at, &report(running.token))?;
+        if failure.reason == RECOVERED {
+            self.recovered_at = Some(failure.at);
+        }
         let tried = failure.attempt - returned;
         let again = tried < definition.retry.max_attempts && (known || definition.idempotent);
         let wanted = again.then(|| failure.at + backoff_ms(definition, tried));
@@ -239,6 +250,7 @@ fn check_reason(
     failure: &FailedAttempt<'_>,
     running: &OracleAttempt,
     now_alive: Option<Uuid>,
+    recovered_at: Option<i64>,
     reported: &Option<AttemptReport>,
 ) -> Result<bool, String> {
     let at = failure.at;
@@ -250,7 +262,9 @@ fn check_reason(
         }
         NO_REPORT => {
             require(at >= running.deadline, || format!("run {run} was given up before its deadline"))?;
-            let minded = Some(running.generation) == now_alive || running.settle_at.is_some();
+            // Whoever settles the attempts of one generation gives up all whose time is over, also those of the next.
+            let at_once = recovered_at == Some(at);
+            let minded = Some(running.generation) == now_alive || running.settle_at.is_some() || at_once;
             require(minded, || format!("run {run} was left behind by a generation that is over, and nobody minded"))?;
             Ok(false)
         }

@@ -12,6 +12,8 @@ use uuid::Uuid;
 use super::WholeEntry;
 use crate::oracle::{Ruling, require};
 
+/// Two who act within so long may not know of each other: a slow store takes that long.
+const AT_ONCE_MS: i64 = 2_000;
 /// How late a monitor's silence may be noticed when nothing is wrong.
 const NOTICED_MS: i64 = 5_000;
 
@@ -30,6 +32,8 @@ struct IncidentAccount {
     identifier: Option<String>,
     generation: u32,
     is_ended: bool,
+    /// When somebody opened it again, by `mono`.
+    opened_again_at: Option<i64>,
     escalate_at: Option<i64>,
     expires_at: Option<i64>,
 }
@@ -54,14 +58,29 @@ impl Objects {
             // An older one that somebody opened again does not count: the newest is where news go.
             let same = |account: &&IncidentAccount| identifier.is_some() && account.identifier == *identifier;
             let newest = self.incidents.values().filter(same).max_by_key(|account| account.generation);
-            let is_open = newest.is_some_and(|newest| !newest.is_ended);
+            // Whoever starts one and whoever opens the one before again do not wait for each other.
+            let is_just_opened =
+                |newest: &IncidentAccount| newest.opened_again_at.is_some_and(|at| entry.mono - at <= AT_ONCE_MS);
+            let is_open = newest.is_some_and(|newest| !newest.is_ended && !is_just_opened(newest));
             let (identifier, escalate_at, generation) = (identifier.clone(), ms(*escalate_at), *generation);
-            let account = IncidentAccount { identifier, generation, is_ended: false, escalate_at, expires_at: None };
+            let account = IncidentAccount {
+                identifier,
+                generation,
+                is_ended: false,
+                opened_again_at: None,
+                escalate_at,
+                expires_at: None,
+            };
             let before = self.incidents.insert(entry.entity, account);
             return require(!is_open && before.is_none(), || "started beside one that is open".into());
         }
         let account = self.incidents.get_mut(&entry.entity).ok_or("an incident that never started")?;
-        account.moved(event, entry.at)
+        let was_ended = account.is_ended;
+        let ruling = account.moved(event, entry.at);
+        if was_ended && !account.is_ended {
+            account.opened_again_at = Some(entry.mono);
+        }
+        ruling
     }
 
     /// How often whoever has news of trouble wrote into timelines.

@@ -94,7 +94,7 @@ impl ConcurrencyKey {
     }
 }
 
-/// At most `limit` attempts with the same key start within any time of the length `per`.
+/// At most `limit` attempts of one key start within any time as long as `per`; jobs that share a key need the same `per`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

@@ -27,6 +27,7 @@ struct TestExecutor {
     heard_ms: i64,
     chosen: u64,
     chosen_last: u64,
+    turn_last: u64,
     chosen_ms: i64,
     missed: u32,
 }
@@ -38,6 +39,7 @@ fn executor(number: usize) -> TestExecutor {
         heard_ms: 0,
         chosen: 0,
         chosen_last: 0,
+        turn_last: 0,
         chosen_ms: 0,
         missed: 0,
     }
@@ -63,6 +65,7 @@ fn candidate(executor: &TestExecutor) -> Candidate<'_> {
         heard_at: Timestamp::from_ms(executor.heard_ms).expect("a time"),
         chosen: executor.chosen,
         chosen_last: executor.chosen_last,
+        turn_last: executor.turn_last,
         chosen_at: Timestamp::from_ms(executor.chosen_ms).expect("a time"),
         missed: executor.missed,
     }
@@ -83,6 +86,9 @@ fn play(routing: Routing, executors: &mut [TestExecutor], times: u64) -> Vec<usi
         if let Choice::Take(place) = pick(routing, executors, 1, number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7) {
             executors[place].chosen += 1;
             executors[place].chosen_last = number;
+            if routing == Routing::Round {
+                executors[place].turn_last = number;
+            }
             taken.push(place);
         }
     }
@@ -263,6 +269,7 @@ fn whoever_may_choose_passes_over_one_that_let_its_offer_pass() {
     all[0].missed = 1;
     // What would make it the choice of each otherwise.
     (all[0].heard_ms, all[1].chosen, all[2].chosen, all[1].chosen_last, all[2].chosen_last) = (9, 1, 1, 1, 2);
+    all[2].turn_last = 2;
     for routing in ALL.into_iter().filter(|routing| routing.may_choose()) {
         for draw in 0..50 {
             let choice = choose(routing, &candidates(&all), RoutingRequest { job: JobId(Uuid::nil()), draw });

@@ -21,6 +21,9 @@ pub struct XxlInput {
     /// The number of the job, where it had one before it came here.
     #[serde(default)]
     pub job_id: Option<i32>,
+    /// What a chain hands on: handlers of XXL-JOB get their own parameters, whoever went before them.
+    #[serde(default, rename = "after")]
+    _after: Value,
 }
 
 /// Numbers of jobs that had none begin here.
@@ -69,6 +72,14 @@ mod tests {
         assert!(own >= 1 << 30);
         assert_eq!(own, read(json!({ "handler": "other", "params": "x" })));
         assert!(XxlInput::read(&json!({ "command": "ls" })).is_err());
+    }
+
+    #[test]
+    fn a_child_is_given_its_own_parameters_and_not_what_its_parent_returned() {
+        let input = json!({ "handler": "demo", "params": "p", "after": [{ "label": "parent", "result": "done" }] });
+        let read = XxlInput::read(&input).unwrap();
+        assert_eq!((read.handler.as_str(), read.params.as_str()), ("demo", "p"));
+        assert!(XxlInput::read(&json!({ "handler": "demo", "afters": [] })).is_err());
     }
 
     #[test]

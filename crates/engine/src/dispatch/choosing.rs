@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use ordo_model::job::{Command, SlotReservation};
+use ordo_model::job::{Command, Routing, SlotReservation};
 use ordo_model::limits::{LEASE, OFFER};
 use ordo_model::routing::{Candidate, Choice, RoutingRequest, SharedRequest, choose, choose_shared};
 use ordo_model::{Incarnation, JobId, Millis, Timestamp};
@@ -212,6 +212,7 @@ impl Dispatcher {
                 heard_at: now,
                 chosen: self.chosen_here.0,
                 chosen_last: self.chosen_here.1,
+                turn_last: self.turn_here,
                 chosen_at: self.chosen_here.2,
                 missed: 0,
             };
@@ -285,10 +286,14 @@ impl Dispatcher {
     fn start_at(&mut self, executor: Uuid, waiting: &WaitingRun, patience: Millis, now: Timestamp) -> RunStart {
         self.choices += 1;
         let choices = self.choices;
+        let is_turn = waiting.requirements.terms.routing == Routing::Round;
         let (reservation, place) = match self.remotes.get_mut(&executor) {
             Some(remote) => {
                 remote.chosen += 1;
                 remote.chosen_last = choices;
+                if is_turn {
+                    remote.turn_last = choices;
+                }
                 remote.chosen_at = now;
                 remote.reserved += 1;
                 if remote.free() == 0 {
@@ -299,6 +304,9 @@ impl Dispatcher {
             None => {
                 let pool = waiting.requirements.queue.pool;
                 self.chosen_here = (self.chosen_here.0 + 1, choices, now);
+                if is_turn {
+                    self.turn_here = choices;
+                }
                 self.slots(pool).reserved += 1;
                 (self.me.clone(), SlotLocation::Local(pool))
             }

@@ -87,6 +87,8 @@ pub struct Dispatcher {
     pub(super) choices: u64,
     /// How often this process itself was chosen, when that was last, in choices, and at which moment.
     pub(super) chosen_here: (u64, u64, Timestamp),
+    /// When `round` last came to this process, in choices.
+    pub(super) turn_here: u64,
     reading: Option<QueueName>,
     /// One of several nodes: what it knows of the executors of others may be old.
     pub(super) is_member: bool,
@@ -119,6 +121,7 @@ impl Dispatcher {
             slow: HashSet::new(),
             choices: 0,
             chosen_here: (0, 0, Timestamp::MIN),
+            turn_here: 0,
             reading: None,
             is_member: false,
             is_keyless: false,

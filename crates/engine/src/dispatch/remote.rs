@@ -22,6 +22,7 @@ pub(super) struct RemoteSlots {
     pub(super) heard_at: Timestamp,
     pub(super) chosen: u64,
     pub(super) chosen_last: u64,
+    pub(super) turn_last: u64,
     pub(super) chosen_at: Timestamp,
     pub(super) missed: u32,
     pub(super) draining: bool,
@@ -51,6 +52,7 @@ impl RemoteSlots {
             heard_at: now,
             chosen: 0,
             chosen_last: 0,
+            turn_last: 0,
             chosen_at: Timestamp::MIN,
             missed: 0,
             draining: false,
@@ -89,6 +91,7 @@ impl RemoteSlots {
             heard_at: self.heard_at,
             chosen: self.chosen,
             chosen_last: self.chosen_last,
+            turn_last: self.turn_last,
             chosen_at: self.chosen_at,
             missed: self.missed,
         }

@@ -29,6 +29,8 @@ pub struct Candidate<'a> {
     pub chosen: u64,
     /// When it was chosen last, counted in choices: 0 is never.
     pub chosen_last: u64,
+    /// When `round` last came to it, counted the same way: what others choose takes nobody's turn away.
+    pub turn_last: u64,
     /// When that was; `Timestamp::MIN` is never.
     pub chosen_at: Timestamp,
     /// Offers it let pass since it last asked for work.
@@ -92,10 +94,10 @@ fn free<'a>(candidates: &'a [Candidate<'_>]) -> impl Iterator<Item = usize> + 'a
     candidates.iter().enumerate().filter(move |(_, candidate)| is_free(candidate)).map(|(place, _)| place)
 }
 
-/// The first free one behind the one that was chosen last.
+/// The first free one behind the one whose turn was last.
 fn next_in_turn(candidates: &[Candidate<'_>]) -> Option<usize> {
-    let last = candidates.iter().enumerate().filter(|(_, candidate)| candidate.chosen_last > 0);
-    let last = last.max_by_key(|(_, candidate)| candidate.chosen_last).map(|(place, _)| place);
+    let last = candidates.iter().enumerate().filter(|(_, candidate)| candidate.turn_last > 0);
+    let last = last.max_by_key(|(_, candidate)| candidate.turn_last).map(|(place, _)| place);
     let behind = last.and_then(|last| free(candidates).find(|place| *place > last));
     behind.or_else(|| free(candidates).next())
 }

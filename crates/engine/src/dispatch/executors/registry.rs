@@ -3,6 +3,8 @@
 //! Invariant: an attempt is in one inbox, or in the leases of one executor, never in both. Losing the roll costs what
 //! is known after a restart anyway: the store says what was assignment.
 
+mod leaving;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -344,45 +346,6 @@ impl ExecutorRegistry {
         Some(room)
     }
 
-    /// From now on it gets nothing. None: it is not there.
-    pub(crate) fn drain(&self, id: Uuid) -> Option<Left> {
-        let mut inner = self.lock();
-        let member = inner.members.get_mut(&id)?;
-        member.asked = false;
-        Some(member.close())
-    }
-
-    /// From now on the executor gets nothing, and its heartbeats ask it to leave. None: it is not there.
-    pub(crate) fn ask_to_leave(&self, id: Uuid) -> Option<Left> {
-        let mut inner = self.lock();
-        let member = inner.members.get_mut(&id)?;
-        member.asked = !member.draining || member.asked;
-        Some(member.close())
-    }
-
-    /// Whether it was asked to go and has not yet said that it does.
-    pub(crate) fn is_leaving(&self, id: Uuid) -> bool {
-        self.lock().members.get(&id).is_some_and(|member| member.asked)
-    }
-
-    /// Whether nothing more will come for it.
-    pub(crate) fn is_draining(&self, id: Uuid) -> bool {
-        self.lock().members.get(&id).is_none_or(|member| member.draining)
-    }
-
-    /// Whether it was also answered a poll since.
-    pub(crate) fn knows_that_it_drains(&self, id: Uuid) -> bool {
-        self.lock().members.get(&id).is_none_or(|member| member.draining && member.heard_that_it_drains)
-    }
-
-    /// A poll of it is answered. Returns whether it is asked to go.
-    pub(crate) fn answer_poll(&self, id: Uuid) -> bool {
-        let mut inner = self.lock();
-        let Some(member) = inner.members.get_mut(&id) else { return false };
-        member.heard_that_it_drains = member.draining;
-        member.asked
-    }
-
     /// All that are with this node.
     pub(crate) fn ids(&self) -> BTreeSet<Uuid> {
         self.lock().members.keys().copied().collect()
@@ -429,17 +392,6 @@ impl ExecutorRegistry {
             }
         }
         silent
-    }
-
-    /// Those who wanted to leave and have nothing left.
-    pub(crate) fn drained(&self) -> Vec<Uuid> {
-        let inner = self.lock();
-        let idle = inner
-            .members
-            .iter()
-            .filter(|(_, member)| member.draining && !member.asked)
-            .filter(|(_, member)| member.leases.is_empty() && member.inbox.is_empty());
-        idle.map(|(id, _)| *id).collect()
     }
 
     /// Whether anybody of the group offers the tool, here or with another node.
@@ -506,14 +458,6 @@ impl RegisteredExecutor {
         ordo_model::planted!(ExecutorNotHeard, return);
         self.heard = Stopwatch::start();
         self.heard_at = now;
-    }
-
-    /// Nothing more is put into the inbox, and what stood in it comes back.
-    fn close(&mut self) -> Left {
-        self.draining = true;
-        self.inbox_signal.notify_waiters();
-        self.inbox_signal.notify_one();
-        Left { undelivered: std::mem::take(&mut self.inbox).into(), running: self.leases.len() }
     }
 
     fn take_from_inbox(&mut self, wanted: impl Fn(&StartedAttempt) -> bool) -> Option<StartedAttempt> {

@@ -66,6 +66,7 @@ impl ElsewhereSlots {
             heard_at: self.heard_at,
             chosen: self.chosen,
             chosen_last: 0,
+            turn_last: 0,
             chosen_at: self.chosen_at,
             missed: self.missed,
         }

@@ -189,3 +189,17 @@ fn what_runs_elsewhere_since_before_a_restart_counts() {
 }
 
 // --- limits -----------------------------------------------------------------------------------------
+
+#[test]
+fn what_others_choose_takes_nobodys_turn_away() {
+    let all = ["a", "b", "c"];
+    let mut dispatcher = with_executors(&all, 9);
+    let mut turns = Vec::new();
+    for n in 0..6 {
+        dispatcher.add_waiting(far(2 * n, Routing::First), now());
+        assert_eq!(names(&carry_out(&mut dispatcher, now()), &all), ["a"]);
+        dispatcher.add_waiting(far(2 * n + 1, Routing::Round), now());
+        turns.extend(names(&carry_out(&mut dispatcher, now()), &all));
+    }
+    assert_eq!(turns, ["a", "b", "c", "a", "b", "c"]);
+}

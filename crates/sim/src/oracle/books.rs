@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::client_commands::ClientCommands;
 use super::evidence::{Evidence, GivenAttempt};
 use super::occurrences::{Ledger, OraclePhase};
-use super::runs::{FailedAttempt, NO_REPORT, Runs};
+use super::runs::{Alive, FailedAttempt, NO_REPORT, Runs};
 use super::{Ruling, require};
 use crate::record::history::{Fact, FactKind, History};
 
@@ -27,6 +27,8 @@ pub(super) struct Books<'h> {
     client_commands: ClientCommands,
     evidence: Evidence,
     generation: Option<Uuid>,
+    /// When it came up, by its own clock.
+    booted_at: i64,
     trouble_until: i64,
     /// The latest the clock has shown.
     wall_max: i64,
@@ -61,6 +63,7 @@ impl<'h> Books<'h> {
             client_commands: ClientCommands::default(),
             evidence: Evidence::default(),
             generation: None,
+            booted_at: i64::MIN,
             trouble_until: 0,
             wall_max: i64::MIN,
         }
@@ -87,7 +90,7 @@ impl<'h> Books<'h> {
                 require(*refused, || format!("a second report of run {run} token {token} was accepted"))
             }
             FactKind::Booted { generation, found } => {
-                self.generation = Some(*generation);
+                (self.generation, self.booted_at) = (Some(*generation), fact.wall);
                 return self.survived(found, self.wall_max);
             }
             FactKind::Crashed { .. } => {
@@ -146,6 +149,7 @@ impl<'h> Books<'h> {
     }
 
     fn booked(&mut self, entry: LogEntry<'_>) -> Ruling {
+        let booted_at = self.booted_at;
         let (alive, tick_ms, evidence) = (self.generation, self.history.tick_ms, &mut self.evidence);
         let book = self.jobs.get_mut(&entry.job).ok_or("an unknown job")?;
         let at = entry.at;
@@ -179,6 +183,7 @@ impl<'h> Books<'h> {
                 let report = |token| evidence.report(*run_id, token);
                 let is_unheard = book.is_unheard(*run_id, evidence, entry.mono, self.trouble_until);
                 require(reason != NO_REPORT || !is_unheard, || format!("run {run_id} was reported, and not heard"))?;
+                let alive = Alive { generation: alive, booted_at };
                 book.runs.failed(*run_id, &failure, &book.definition, alive, report)
             }
             Event::RunReady { run_id } => book.runs.ready(*run_id, at),

@@ -47,8 +47,13 @@ pub(super) struct Runs {
     /// Those that are not over, in the order they came.
     active: Vec<RunId>,
     last_token: u64,
-    /// When an attempt was last settled because its generation is over.
-    recovered_at: Option<i64>,
+}
+
+/// The generation that lives, and when it came up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Alive {
+    pub(super) generation: Option<Uuid>,
+    pub(super) booted_at: i64,
 }
 
 /// What the log says of a failed attempt.
@@ -174,7 +179,7 @@ impl Runs {
         run: RunId,
         failure: &FailedAttempt<'_>,
         definition: &Definition,
-        now_alive: Option<Uuid>,
+        now_alive: Alive,
         report: impl Fn(u64) -> Option<AttemptReport>,
     ) -> Ruling {
         let (found, running) = self.running(run)?;
@@ -184,10 +189,7 @@ impl Runs {
             None => self.over(run),
         }
         require(running.attempt == failure.attempt, || format!("run {run}: attempt {} ended", failure.attempt))?;
-        let known = check_reason(run, failure, &running, now_alive, self.recovered_at, &report(running.token))?;
-        if failure.reason == RECOVERED {
-            self.recovered_at = Some(failure.at);
-        }
+        let known = check_reason(run, failure, &running, now_alive, &report(running.token))?;
         let tried = failure.attempt - returned;
         let again = tried < definition.retry.max_attempts && (known || definition.idempotent);
         let wanted = again.then(|| failure.at + backoff_ms(definition, tried));
@@ -249,22 +251,22 @@ fn check_reason(
     run: RunId,
     failure: &FailedAttempt<'_>,
     running: &OracleAttempt,
-    now_alive: Option<Uuid>,
-    recovered_at: Option<i64>,
+    now_alive: Alive,
     reported: &Option<AttemptReport>,
 ) -> Result<bool, String> {
     let at = failure.at;
     match failure.reason {
         RECOVERED => {
-            let settled = running.settle_at.is_some_and(|settle| at >= settle) && Some(running.generation) != now_alive;
+            let settled = running.settle_at.is_some_and(|settle| at >= settle)
+                && Some(running.generation) != now_alive.generation;
             require(settled, || format!("run {run} was recovered at {at} though nobody restarted: {running:?}"))?;
             Ok(false)
         }
         NO_REPORT => {
             require(at >= running.deadline, || format!("run {run} was given up before its deadline"))?;
             // Whoever settles the attempts of one generation gives up all whose time is over, also those of the next.
-            let at_once = recovered_at == Some(at);
-            let minded = Some(running.generation) == now_alive || running.settle_at.is_some() || at_once;
+            let at_once = at == now_alive.booted_at;
+            let minded = Some(running.generation) == now_alive.generation || running.settle_at.is_some() || at_once;
             require(minded, || format!("run {run} was left behind by a generation that is over, and nobody minded"))?;
             Ok(false)
         }

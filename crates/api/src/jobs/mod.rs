@@ -8,7 +8,7 @@ mod revisions;
 use std::io::Write;
 use std::sync::Arc;
 
-use ordo_model::job::{Definition, Job, JobState, Last, Phase, Pool, Trigger};
+use ordo_model::job::{After, Definition, Job, JobState, Last, Phase, Pool, Trigger};
 use ordo_model::limits::{SLOW_AFTER, SLOW_RUNS};
 use ordo_model::schedule::{Occurrence, PreviewedOccurrence};
 use ordo_model::{JobId, RunId, Timestamp};
@@ -71,7 +71,7 @@ impl JobView {
             definition: job.definition.clone(),
             state: job.state(),
             next_tick_at: job.next_tick_at(),
-            schedule: sentence(&job.definition.trigger),
+            schedule: sentence(&job.definition),
             revision: job.revision,
             version: job.version,
             created_at: job.created_at,
@@ -185,11 +185,17 @@ pub fn pool_reason(job: &Job, now: Timestamp) -> String {
 }
 
 /// When the job runs, for people.
-pub fn sentence(trigger: &Trigger) -> String {
-    match trigger {
-        Trigger::Scheduled(schedule) => schedule.describe(),
-        Trigger::Webhook { hook } => format!("on webhook {hook}"),
-        Trigger::Manual => "only when triggered".to_owned(),
+pub fn sentence(definition: &Definition) -> String {
+    let own = match &definition.trigger {
+        Trigger::Scheduled(schedule) => Some(schedule.describe()),
+        Trigger::Webhook { hook } => Some(format!("on webhook {hook}")),
+        Trigger::Manual => None,
+    };
+    match (own, definition.after.as_ref().map(After::describe)) {
+        (Some(own), Some(after)) => format!("{own}, and {after}"),
+        (Some(own), None) => own,
+        (None, Some(after)) => after,
+        (None, None) => "only when triggered".to_owned(),
     }
 }
 

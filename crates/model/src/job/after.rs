@@ -48,6 +48,22 @@ pub enum AfterOn {
     Either,
 }
 
+impl After {
+    /// What it waits for, for people.
+    pub fn describe(&self) -> String {
+        let end = match self.on {
+            AfterOn::Success => "completed",
+            AfterOn::Failure => "failed",
+            AfterOn::Either => "ended",
+        };
+        match (self.jobs.len(), self.mode) {
+            (1, _) => format!("when the job before it has {end}"),
+            (count, AfterMode::Any) => format!("whenever one of {count} jobs has {end}"),
+            (count, AfterMode::All) => format!("when all of {count} jobs have {end}"),
+        }
+    }
+}
+
 impl AfterMode {
     pub const fn name(self) -> &'static str {
         match self {

@@ -203,7 +203,7 @@ fn row(ctx: &PageContext, draft: &JobDraft, there: &BTreeSet<String>) -> ImportR
         serde_json::from_value::<Definition>(Value::Object(fields)).map_err(|error| error.to_string())
     });
     let (schedule, next, is_wrong) = match &definition {
-        Ok(definition) => (sentence(&definition.trigger), next(ctx, &definition.trigger), false),
+        Ok(definition) => (sentence(definition), next(ctx, &definition.trigger), false),
         Err(why) => (why.clone(), None, true),
     };
     let input = draft.fields.get("tool_input");

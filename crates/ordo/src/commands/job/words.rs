@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 use ordo_model::Millis;
-use ordo_model::job::Trigger;
+use ordo_model::job::{After, Trigger};
 use ordo_model::schedule::Rule;
 use serde_json::Value;
 
@@ -21,8 +21,10 @@ pub(crate) fn trigger(job: &Value) -> String {
             Rule::Every { .. } | Rule::Cron { .. } => schedule.describe(),
         },
         Ok(Trigger::Webhook { hook }) => format!("when the hook {hook} is called"),
-        Ok(Trigger::Manual) if job["after"].is_object() => after(job),
-        Ok(Trigger::Manual) => "when triggered by hand".to_owned(),
+        Ok(Trigger::Manual) => {
+            let after = serde_json::from_value(job["after"].clone()).ok().flatten();
+            after.map_or_else(|| "when triggered by hand".to_owned(), |after: After| after.describe())
+        }
         // A newer server may know triggers that this client does not.
         Err(_) => job["trigger"]["type"].as_str().unwrap_or_default().to_owned(),
     }
@@ -68,21 +70,6 @@ pub(crate) fn describe_in(talk: &CommandSession, zone: &TimeZone, done: &str, jo
         (state, _) => format!("{what}; {state}"),
     };
     format!("{done} {label} ({id}): {rest}")
-}
-
-/// What a job comes after.
-fn after(job: &Value) -> String {
-    let jobs = job["after"]["jobs"].as_array().map_or(0, Vec::len);
-    let end = match job["after"]["on"].as_str() {
-        Some("failure") => "failed",
-        Some("either") => "ended",
-        Some(_) | None => "completed",
-    };
-    match (jobs, job["after"]["mode"].as_str()) {
-        (1, _) => format!("when the job before it has {end}"),
-        (count, Some("any")) => format!("whenever one of {count} jobs has {end}"),
-        (count, _) => format!("when all of {count} jobs have {end}"),
-    }
 }
 
 /// A label as it can be typed again.

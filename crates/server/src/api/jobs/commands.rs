@@ -156,7 +156,7 @@ pub(crate) async fn preview(
     let from = params.take::<Timestamp>("from")?.unwrap_or_else(|| app.now());
     params.finish()?;
     let job = find(&app, id).await?;
-    let trigger = &job.definition.trigger;
-    let items = trigger.schedule().map_or_else(Vec::new, |schedule| schedule.preview(from, n, id.0));
-    Ok(Json(JobPreview { schedule: sentence(trigger), items, next_cursor: None }).into_response())
+    let schedule = job.definition.trigger.schedule();
+    let items = schedule.map_or_else(Vec::new, |schedule| schedule.preview(from, n, id.0));
+    Ok(Json(JobPreview { schedule: sentence(&job.definition), items, next_cursor: None }).into_response())
 }

@@ -133,7 +133,7 @@ impl FormPreview {
     }
 
     fn fill(&mut self, ctx: &PageContext, definition: &Definition) {
-        self.sentence = Some(sentence(&definition.trigger));
+        self.sentence = Some(sentence(definition));
         self.zone = zone_of(&definition.trigger).map(str::to_owned);
         if let Some(schedule) = definition.trigger.schedule() {
             self.fires = preview_rows(ctx, schedule, uuid::Uuid::nil());

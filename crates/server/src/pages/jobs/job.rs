@@ -105,7 +105,7 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<JobId>) -> Result<Re
         runbook: definition.description_url.clone(),
         badge: Badge::of_state(state),
         paused,
-        schedule: sentence(&definition.trigger),
+        schedule: sentence(definition),
         next: job.next_tick_at().map(|at| times.relative(at)),
         failing: failing(&ctx, &job, &runs),
         running: job.active.len(),

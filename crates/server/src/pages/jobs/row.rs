@@ -52,7 +52,7 @@ impl JobRow {
             label: job.definition.label.clone(),
             tool: job.definition.tool_name.clone(),
             group: Some(job.definition.group.clone()).filter(|group| group != "default"),
-            schedule: sentence(&job.definition.trigger),
+            schedule: sentence(&job.definition),
             state: (state != JobState::Active).then(|| Badge::of_state(state)),
             paused_reason,
             next: job.next_tick_at().map(|at| times.relative(at)),

@@ -25,6 +25,9 @@ async fn a_job_runs_after_others_with_what_came_of_them() {
     let two = world.job(json!({ "label": "two" })).await;
     let last = world.job(json!({ "label": "last", "after": [one["id"], two["id"]] })).await;
     assert_eq!(last["after"], json!({ "jobs": [one["id"], two["id"]], "mode": "all", "on": "success" }));
+    assert_eq!(last["schedule"], "when all of 2 jobs have completed", "not only when triggered");
+    let both = json!({ "label": "both", "trigger": { "type": "scheduled", "every": "1h" }, "after": { "jobs": [one["id"]], "on": "failure" } });
+    assert_eq!(world.job(both).await["schedule"], "every hour, and when the job before it has failed");
     let first = world.trigger(&one).await;
     world.until(&first, "completed").await;
     assert_eq!(world.get(&format!("/v1/runs?job_id={}", text(&last["id"]))).await.expect(200)["items"], json!([]));

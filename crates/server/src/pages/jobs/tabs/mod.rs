@@ -61,7 +61,7 @@ pub(super) async fn page(ctx: &PageContext, job: &Job, current: &str, body: Html
         id: job.id.to_string(),
         label: job.definition.label.clone(),
         badge: Badge::of_state(job.state()),
-        schedule: sentence(&job.definition.trigger),
+        schedule: sentence(&job.definition),
         tabs: tabs(ctx, job.id, current),
         body,
     })

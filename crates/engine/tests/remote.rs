@@ -26,13 +26,13 @@ fn offer(name: &str) -> Offer {
     }
 }
 
-fn asking(max: usize, wait: Millis) -> WorkRequest {
+fn work_request(max: usize, wait: Millis) -> WorkRequest {
     WorkRequest { max, wait, confirms: false }
 }
 
 async fn fetch(world: &World, executors: &[Uuid], leases: &mut Vec<Handed>) {
     for executor in executors {
-        let request = asking(100, Millis::from_ms(20));
+        let request = work_request(100, Millis::from_ms(20));
         leases.extend(world.engine.poll(Speaker::Admin, *executor, request).await.unwrap().handed);
     }
 }
@@ -122,7 +122,7 @@ async fn what_an_executor_runs_survives_a_restart_of_the_server() {
         .add(json!({ "label": "far", "tool_name": "render", "group": "gpu", "trigger": { "type": "manual" } }))
         .await;
     let run = world.trigger(job.id).await;
-    let polled = world.engine.poll(Speaker::Admin, executor, asking(1, Millis::from_secs(5))).await.unwrap();
+    let polled = world.engine.poll(Speaker::Admin, executor, work_request(1, Millis::from_secs(5))).await.unwrap();
     let handed = &polled.handed[0];
     let world = world.restart().await;
     let beat = world.engine.heartbeat(Speaker::Admin, executor, &[(run, handed.assignment.token)]).await.unwrap();
@@ -143,7 +143,7 @@ async fn what_is_to_end_and_the_wish_that_it_leaves_reach_an_executor_by_its_ope
             "trigger": { "type": "manual" } }))
         .await;
     let run = world.trigger(job.id).await;
-    let long = asking(10, Millis::from_secs(60));
+    let long = work_request(10, Millis::from_secs(60));
     let polled = world.engine.poll(Speaker::Admin, executor, long).await.unwrap();
     let token = polled.handed[0].assignment.token;
 
@@ -177,7 +177,7 @@ async fn a_poll_that_crosses_the_goodbye_is_answered_at_once() {
     let far = json!({ "label": "far", "tool_name": "render", "group": "gpu", "trigger": { "type": "manual" } });
     let job = world.add(far).await;
     let run = world.trigger(job.id).await;
-    let long = asking(10, Millis::from_secs(60));
+    let long = work_request(10, Millis::from_secs(60));
     assert_eq!(world.engine.poll(Speaker::Admin, executor, long).await.unwrap().handed.len(), 1);
     let leaving = world.engine.leave(Speaker::Admin, executor).await.unwrap();
     assert!(matches!(leaving, Leaving::Draining { running: 1 }));

@@ -2,7 +2,11 @@
 import { onRefresh } from "./live.js";
 
 export async function copy(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  try {
+    if (navigator.clipboard) return await navigator.clipboard.writeText(text);
+  } catch {
+    // Refused, as in a frame or by a policy: the older way may still be allowed.
+  }
   const area = document.createElement("textarea");
   area.value = text;
   area.className = "hidden";

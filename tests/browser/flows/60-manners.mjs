@@ -101,11 +101,13 @@ flow("a command is copied", async ({ page, url, context }) => {
   const hasClipboard = await page.evaluate(() => window.isSecureContext);
   if (hasClipboard) await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
   await page.getByRole("button", { name: "Copy" }).first().click();
+  await page.locator("#said").getByText("Copied").waitFor({ state: "attached" });
   // Beyond loopback, over plain HTTP, pages have no clipboard: what was copied is pasted as people do it.
   await page.evaluate(() => document.body.append(Object.assign(document.createElement("textarea"), { id: "pasted" })));
   await page.locator("#pasted").focus();
   await page.keyboard.press("Control+V");
-  check((await page.locator("#pasted").inputValue()).startsWith("ordo executor"), "the command");
+  const pasted = await page.waitForFunction(() => document.getElementById("pasted").value);
+  check((await pasted.jsonValue()).startsWith("ordo executor"), "the command");
 });
 
 flow("every empty page shows the command to begin with", async ({ browser }) => {

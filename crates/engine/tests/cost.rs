@@ -18,7 +18,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 /// As many as a busy round has.
-const JOBS: u64 = 256;
+const JOBS: u64 = 128;
 
 /// What one command of a round came to, on average; allocations for planning alone.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -155,7 +155,7 @@ impl Store for PostgresStore {
     async fn commit(&self, batch: Batch) -> Result<Vec<CommitOutcome>, Fault> {
         batch.check()?;
         tables::check(batch.items.iter().flat_map(|item| &item.rows))?;
-        if batch.items.is_empty() && batch.chunks.is_empty() {
+        if batch.is_empty() {
             return Ok(Vec::new());
         }
         self.writer.commit(batch).await

@@ -1,6 +1,7 @@
-//! The contract, kept by redb: writes go to the writer (or happen at once, inline), reads happen where they are asked.
+//! The contract, kept by redb: writes go to the writer (or happen at once, inline or because they are small), reads happen
+//! where they are asked.
 //!
-//! Invariant: both ways of writing run the same code; only the thread differs.
+//! Invariant: all ways of writing run the same code; only the thread differs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,8 +9,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ordo_model::{EntityId, Timestamp};
 use ordo_store::{
-    Batch, Chunk, CommitOutcome, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot, Stats, Store,
-    StoredEvent, StreamPage, Version, View,
+    Batch, Chunk, CommitOutcome, CommitResult, Direction, DueAlarm, Fault, KeyRange, Position, Rebuilt, Row, Snapshot,
+    Stats, Store, StoredEvent, StreamPage, Version, View,
 };
 use redb::StorageBackend;
 use redb::backends::InMemoryBackend;
@@ -24,6 +25,9 @@ use crate::read;
 use crate::tables::keys::position_of;
 use crate::upkeep::{probe, rebuild};
 use crate::writer::{RedbWriter, commit_one};
+
+/// Up to here, writing and syncing a batch takes about as long as waking the writer and being woken by it.
+const COMMITTED_HERE_BYTES_MAX: usize = 48 * 1024;
 
 /// A store: a redb file and its journal. Fields are dropped in this order: the writer ends, the files close, the lock
 /// goes.
@@ -77,6 +81,12 @@ impl RedbStore {
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: None })
     }
 
+    /// On this thread.
+    fn commit_now(&self, batch: &Batch) -> CommitResult {
+        batch.check()?;
+        if batch.is_empty() { Ok(Vec::new()) } else { commit_one(&self.handle, batch) }
+    }
+
     pub(crate) async fn task<T: Send + 'static>(
         &self,
         task: impl FnOnce(&Handle) -> Result<T, Fault> + Send + 'static,
@@ -104,12 +114,20 @@ fn hold(path: &Path, options: RedbOptions, threaded: bool) -> Result<(StoreLock,
 #[async_trait]
 impl Store for RedbStore {
     async fn commit(&self, batch: Batch) -> Result<Vec<CommitOutcome>, Fault> {
-        batch.check()?;
         match &self.writer {
-            _ if batch.items.is_empty() && batch.chunks.is_empty() => Ok(Vec::new()),
-            Some(writer) => writer.commit(batch).await,
-            None => commit_one(&self.handle, &batch),
+            Some(writer) if !batch.is_empty() => {
+                batch.check()?;
+                writer.commit(batch).await
+            }
+            _ => self.commit_now(&batch),
         }
+    }
+
+    fn commit_here(&self, batch: Batch) -> Result<CommitResult, Batch> {
+        if batch.bytes() > COMMITTED_HERE_BYTES_MAX {
+            return Err(batch);
+        }
+        Ok(self.commit_now(&batch))
     }
 
     async fn load(&self, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault> {

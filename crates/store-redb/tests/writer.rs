@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ordo_store::conformance::given::{item, job};
-use ordo_store::{Batch, CommitOutcome, Fault, Store};
+use ordo_store::{Batch, Chunk, CommitOutcome, Fault, Store};
 use ordo_store_redb::simdisk::SimDisk;
 use ordo_store_redb::{RedbOptions, RedbStore};
 use redb::{Database, TableDefinition};
@@ -62,4 +62,22 @@ async fn damage_at_one_entity_does_not_keep_others_from_being_written() {
             other => assert!(number != 0 && other.is_ok(), "{number}: {other:?}"),
         }
     }
+}
+
+#[tokio::test]
+async fn a_small_batch_is_committed_by_whoever_brings_it_and_a_large_one_is_handed_back() {
+    let disk = SimDisk::new(1);
+    let store = RedbStore::open_on(disk.clone(), RedbOptions::default()).unwrap();
+    store.commit(one(0)).await.unwrap();
+    let before = disk.syncs();
+    assert!(matches!(store.commit_here(one(1)), Ok(Ok(outcomes)) if outcomes.len() == 1));
+    assert_eq!(disk.syncs(), before + 1, "durable before it is answered");
+    assert!(matches!(store.commit_here(Batch::default()), Ok(Ok(outcomes)) if outcomes.is_empty()));
+    assert_eq!(disk.syncs(), before + 1, "nothing needs no sync");
+    let output = Chunk { owner: job(2).id, seq: 0, bytes: vec![b'x'; 64 * 1024] };
+    let Err(large) = store.commit_here(Batch { chunks: vec![output], ..one(2) }) else {
+        panic!("deciding goes on while it is written")
+    };
+    assert_eq!(store.commit(large).await.unwrap().len(), 1);
+    assert!(store.load(&[job(0), job(1), job(2)]).await.unwrap().iter().all(Option::is_some));
 }

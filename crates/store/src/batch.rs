@@ -133,6 +133,10 @@ impl Batch {
         self.items.iter().try_for_each(Item::check)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.chunks.is_empty()
+    }
+
     /// About how many bytes it adds: drivers gather batches up to a limit.
     pub fn bytes(&self) -> usize {
         self.items.iter().map(Item::bytes).sum::<usize>()

@@ -130,6 +130,12 @@ pub trait Store: Send + Sync + 'static {
     /// as exhausted.
     async fn commit(&self, batch: Batch) -> CommitResult;
 
+    /// The same on this thread, which waits for the disk: where that is quicker than handing the batch over to another one.
+    /// Otherwise the batch comes back, for [`Store::commit`]. For callers that have a thread of their own.
+    fn commit_here(&self, batch: Batch) -> Result<CommitResult, Batch> {
+        Err(batch)
+    }
+
     /// One answer per entity, in order.
     async fn load(&self, entities: &[EntityId]) -> Result<Vec<Option<Snapshot>>, Fault>;
 

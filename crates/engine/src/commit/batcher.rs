@@ -1,16 +1,19 @@
 //! The shell around the rounds: one queue in front of the store. While one round is being made durable, the next one is
-//! decided, and whatever else comes gathers.
+//! decided, and whatever else comes gathers. Where it has a thread of its own, a small round is committed right there.
 //!
 //! Invariant: nothing is chosen here; see [`Rounds`].
 
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
-use ordo_store::{Chunk, CommitOutcome, Fault, Store};
-use tokio::sync::mpsc;
+use ordo_store::{Batch, Chunk, CommitResult, Store};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 use super::command::Submission;
 use super::rounds::{ChunkReply, Flight, Gathered, Rounds, Settled, commit, load};
@@ -43,10 +46,33 @@ pub(crate) struct Batcher {
     pub(crate) metrics: Arc<Metrics>,
 }
 
-type Landing = Pin<Box<dyn Future<Output = (Flight, Stopwatch, Result<Vec<CommitOutcome>, Fault>)> + Send>>;
+type Landing = Pin<Box<dyn Future<Output = (Flight, Stopwatch, CommitResult)> + Send>>;
 
 impl Batcher {
-    pub(crate) async fn run(mut self) {
+    /// Begins to work: on a thread of its own in front of a store of our own, where there are threads. Whatever becomes of
+    /// the task, the thread ends with it.
+    pub(crate) fn start(self) -> JoinHandle<()> {
+        let handle = Handle::current();
+        if self.store.is_shared() || handle.runtime_flavor() == RuntimeFlavor::CurrentThread {
+            return tokio::spawn(self.run(false));
+        }
+        let (wanted, ended) = oneshot::channel::<Infallible>();
+        let work = async move {
+            tokio::select! {
+                biased;
+                _ = ended => {}
+                () = self.run(true) => {}
+            }
+        };
+        let thread = tokio::task::spawn_blocking(move || handle.block_on(work));
+        tokio::spawn(async move {
+            let _wanted = wanted;
+            drop(thread.await);
+        })
+    }
+
+    /// `may_block`: nobody else needs this thread.
+    async fn run(mut self, may_block: bool) {
         let mut flights: FuturesOrdered<Landing> = FuturesOrdered::new();
         let mut is_stopping = false;
         loop {
@@ -54,7 +80,14 @@ impl Batcher {
                 is_stopping |= self.take(message);
             }
             if let Some(gathered) = self.rounds.gather() {
-                flights.push_back(self.take_off(gathered).await);
+                let (flight, watch, batch) = self.take_off(gathered).await;
+                // Behind a round that is on its way, the store keeps the order.
+                let committed =
+                    if may_block && flights.is_empty() { self.store.commit_here(batch) } else { Err(batch) };
+                match committed {
+                    Ok(outcomes) => self.land_or_pause(flight, watch, outcomes).await,
+                    Err(batch) => flights.push_back(self.fly(flight, watch, batch).await),
+                }
                 continue;
             }
             if is_stopping && self.rounds.is_idle() {
@@ -63,9 +96,7 @@ impl Batcher {
             tokio::select! {
                 biased;
                 Some((flight, watch, outcomes)) = flights.next(), if !flights.is_empty() => {
-                    if self.land(flight, watch, outcomes) {
-                        tokio::time::sleep(FAULT_PAUSE).await;
-                    }
+                    self.land_or_pause(flight, watch, outcomes).await;
                 }
                 message = self.queue.recv(), if !is_stopping => match message {
                     Some(message) => is_stopping |= self.take(message),
@@ -92,13 +123,19 @@ impl Batcher {
         false
     }
 
-    /// Decides a round and sends it to the store.
-    async fn take_off(&mut self, gathered: Gathered) -> Landing {
+    /// Decides a round.
+    async fn take_off(&mut self, gathered: Gathered) -> (Flight, Stopwatch, Batch) {
         let watch = Stopwatch::start();
         let moment = self.clock.moment();
         let loaded = load(self.store.as_ref(), &gathered, moment.now).await;
         let mut flight = self.rounds.plan(gathered, loaded, moment);
-        let (store, batch) = (self.store.clone(), flight.take_batch());
+        let batch = flight.take_batch();
+        (flight, watch, batch)
+    }
+
+    /// Sends a round to the store.
+    async fn fly(&self, flight: Flight, watch: Stopwatch, batch: Batch) -> Landing {
+        let store = self.store.clone();
         let mut committing = Box::pin(async move { commit(store.as_ref(), batch).await });
         // Polled once now: the store has it, and has it before the next round, while that one is being decided.
         let at_once = std::future::poll_fn(|cx| Poll::Ready(committing.as_mut().poll(cx))).await;
@@ -110,8 +147,15 @@ impl Batcher {
         })
     }
 
+    /// A store that failed is left alone for a moment.
+    async fn land_or_pause(&mut self, flight: Flight, watch: Stopwatch, outcomes: CommitResult) {
+        if self.land(flight, watch, outcomes) {
+            tokio::time::sleep(FAULT_PAUSE).await;
+        }
+    }
+
     /// Lets everybody know what became of a round. Returns whether the store failed.
-    fn land(&mut self, flight: Flight, watch: Stopwatch, outcomes: Result<Vec<CommitOutcome>, Fault>) -> bool {
+    fn land(&mut self, flight: Flight, watch: Stopwatch, outcomes: CommitResult) -> bool {
         let commands = flight.len();
         let Settled { changes, hints, fault } = self.rounds.settle(flight, outcomes);
         self.metrics.round(commands, watch.elapsed_micros());

@@ -13,7 +13,7 @@ use super::change::{Change, SharedLimit, SlotLocation, StartedAttempt};
 use super::command::{Announcements, Lost, PendingCommand, Submission, SubmitError};
 use super::encoding::codec;
 use super::planner::EntityWork;
-use super::rounds::{CONTENTION_MAX, SHARED_ROUND_MAX};
+use super::rounds::{CONTENTION_MAX, KEY_CONTENTION_MAX};
 use super::state;
 use crate::read::change_hint::ChangeHint;
 
@@ -281,7 +281,7 @@ impl PendingCommand for PendingJobCommand {
     }
 
     fn tries_again(&self, lost: &Lost, tries: u32) -> bool {
-        let most = if self.is_report || !self.claims.is_empty() { SHARED_ROUND_MAX } else { CONTENTION_MAX };
+        let most = if self.is_report || !self.claims.is_empty() { KEY_CONTENTION_MAX } else { CONTENTION_MAX };
         // What a trim forgets was read with the state it was decided on: the next pass looks again.
         let stands_alone = matches!(self.extra, Extra::Nothing);
         let is_kept = stands_alone && (self.kept.is_some() || self.slotted.is_some());

@@ -24,22 +24,24 @@ use super::planner::{RoundPlan, States, plan};
 use crate::read::change_hint::ChangeHint;
 use crate::read::metrics::Metrics;
 
-/// How many commands one round takes at most.
-pub const ROUND_MAX: usize = 1_024;
-/// How many rounds may be on their way to a store of our own: one that is being written, one that is ready to follow it.
-/// Whatever else comes waits, and goes together.
-const ROUNDS_MAX: usize = 2;
+/// How many commands one round takes at most, in front of a store of our own: while it is written, the next one is decided,
+/// also of commands that came together.
+const ROUND_MAX: usize = 128;
+/// How many rounds may be on their way to a store of our own. Those that wait while another is being written become one
+/// commit; whatever else comes waits, and goes together.
+const ROUNDS_MAX: usize = 4;
 /// The same where a round trip lies between us and the store.
+const SHARED_ROUND_MAX: usize = 1_024;
 const SHARED_ROUNDS_MAX: usize = 16;
 /// How many commands a round must have to be decided while another one is being written to a store of our own. Deciding
 /// many of them takes as long as a sync, and goes on beside it; a few are better off in one commit with those that come
 /// before the writer is free.
-const AHEAD_MIN: usize = 64;
+const AHEAD_MIN: usize = 32;
 /// How often a command is decided anew because another node was faster.
 pub(crate) const CONTENTION_MAX: u32 = 16;
 /// The same for reports and commands with a key. Of those that share a round with keys that are taken, each round settles
 /// one, and a round has no more than this.
-pub(crate) const SHARED_ROUND_MAX: u32 = ROUND_MAX as u32;
+pub(crate) const KEY_CONTENTION_MAX: u32 = SHARED_ROUND_MAX as u32;
 
 pub(crate) type ChunkReply = oneshot::Sender<Result<(), Arc<Fault>>>;
 
@@ -239,7 +241,8 @@ impl Rounds {
     /// slow jobs give way to all others.
     fn take_ready(&mut self) -> Vec<Submission> {
         let mut ready = Vec::new();
-        while ready.len() < ROUND_MAX
+        let most = if self.is_shared { SHARED_ROUND_MAX } else { ROUND_MAX };
+        while ready.len() < most
             && let Some(submission) = self.queue.pop_front()
         {
             let entity = submission.command.entity();
@@ -445,7 +448,7 @@ impl Rounds {
 
 /// Commits a batch; an empty one needs no commit.
 pub async fn commit(store: &dyn Store, batch: Batch) -> Result<Vec<CommitOutcome>, Fault> {
-    if batch.items.is_empty() && batch.chunks.is_empty() { Ok(Vec::new()) } else { store.commit(batch).await }
+    if batch.is_empty() { Ok(Vec::new()) } else { store.commit(batch).await }
 }
 
 /// Reads what a round needs. On a shared store nothing is remembered: a refusal has no item that the guard could refuse,

@@ -251,7 +251,7 @@ impl Engine {
         let reviewer = Reviewer::new(store.clone(), runner.clone(), registry, inputs.clone(), core);
         let shell = wiring.shell(runner, inboxes.inputs, inboxes.core)?;
         let log_writer = wiring.log_writer(inboxes.lines, inboxes.flushes);
-        let tasks = vec![tokio::spawn(wiring.batcher(inboxes.batcher).run()), tokio::spawn(log_writer.run())];
+        let tasks = vec![wiring.batcher(inboxes.batcher).start(), tokio::spawn(log_writer.run())];
         let stopping = CancellationToken::new();
         let engine = wiring.engine(stopping.clone(), tasks);
         engine.recover().await?;

@@ -5,6 +5,7 @@
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,13 +41,19 @@ pub(super) fn run(plan: DaemonPlan) -> Result<Exit> {
         tracing::warn!("{warning}");
     }
     tracing::info!(zones = %ordo_model::zones::current(), "time zones are read");
-    let work = threads("ordo-engine", Some(ENGINE_THREADS))?;
+    let work = threads("ordo-engine", Some(engine_threads()))?;
     let edge = threads("ordo-edge", None)?;
     edge.block_on(begin(plan, exporter, work.handle()))
 }
 
-/// Threads for the timekeeper, the batcher, the dispatcher and the tools; the store's writer has one of its own besides.
-const ENGINE_THREADS: usize = 2;
+/// Threads for the timekeeper, the dispatcher and the tools; batcher, writer and follower of an embedded store have theirs.
+const ENGINE_THREADS_MAX: usize = 2;
+
+/// One processor is left to all the others: where there are two, a second thread would mostly be woken in vain.
+fn engine_threads() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    processors.saturating_sub(1).clamp(1, ENGINE_THREADS_MAX)
+}
 
 /// Threads of this name: so many, or as many as the machine has processors.
 fn threads(name: &'static str, count: Option<usize>) -> Result<Runtime> {

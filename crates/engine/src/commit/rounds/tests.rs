@@ -158,14 +158,19 @@ async fn an_idle_store_gets_the_first_command_at_once_and_what_comes_meanwhile_g
     assert!(node.run(schedule()).await.is_ok());
     let _first = node.push(pause());
     let writing = node.take_off().await.expect("an idle store need not wait");
-    let _second = node.push(Command::Resume);
-    let ready = node.take_off().await.expect("one round is ready to follow");
+    let mut ready = Vec::new();
+    for _ in 1..ROUNDS_MAX {
+        let _next = node.push(Command::Resume);
+        ready.push(node.take_off().await.expect("a few rounds are ready to follow"));
+    }
     let answers: Vec<_> = (0..10).map(|_| node.push(Command::Wake)).collect();
     assert!(node.take_off().await.is_none(), "the rest gathers");
     node.land(writing).await;
     let together = node.take_off().await.unwrap();
     assert_eq!(together.0.len(), answers.len());
-    node.land(ready).await;
+    for round in ready {
+        node.land(round).await;
+    }
     node.land(together).await;
     assert!(answers.into_iter().all(|mut answer| answer.try_recv().unwrap().is_ok()));
     assert!(node.rounds.is_idle());
@@ -186,11 +191,28 @@ async fn a_few_commands_wait_for_the_commit_under_way_and_many_are_decided_besid
     let last = node.push(Command::Resume);
     assert!(node.take_off().await.is_none());
     node.land(writing).await;
-    assert!(node.take_off().await.is_none(), "one round is ready already");
+    assert!(node.take_off().await.is_none(), "one round is on its way still");
     node.land(ahead).await;
     let alone = node.take_off().await.expect("an idle store need not wait");
     node.land(alone).await;
     assert!(answers.into_iter().chain([last]).all(|mut answer| answer.try_recv().unwrap().is_ok()));
+}
+
+#[tokio::test]
+async fn what_came_together_goes_in_rounds_that_follow_each_other() {
+    let store: Arc<dyn Store> = Arc::new(RedbStore::in_memory().unwrap());
+    let mut node = TestNode { rounds: Rounds::new(false, OUTBOX_FLUSH_DELAY, Arc::default()), store };
+    assert!(node.run(schedule()).await.is_ok());
+    let mut answers: Vec<_> = (0..2 * ROUND_MAX + AHEAD_MIN).map(|_| node.push(Command::Wake)).collect();
+    let mut rounds = Vec::new();
+    while let Some(round) = node.take_off().await {
+        rounds.push(round);
+    }
+    assert_eq!(rounds.iter().map(|(flight, _)| flight.len()).collect::<Vec<_>>(), [ROUND_MAX, ROUND_MAX, AHEAD_MIN]);
+    for round in rounds {
+        node.land(round).await;
+    }
+    assert!(answers.iter_mut().all(|answer| answer.try_recv().unwrap().is_ok()));
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ fn main() -> std::process::ExitCode {
     }
     silence_caught_panics();
     clap_complete::CompleteEnv::with_factory(<cli::Cli as clap::CommandFactory>::command).complete();
-    let cli = match cli::Cli::try_parse() {
+    let cli = match cli::Cli::try_parse_from(cli::typed(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => return misused(&error),
     };

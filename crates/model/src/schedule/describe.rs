@@ -8,7 +8,7 @@ use super::cron::CronPattern;
 use super::describe_day::days;
 use super::words::{list, listed, plural, sentence_case, step_of};
 use super::{Rule, ScheduleError};
-use crate::time::Millis;
+use crate::time::{Millis, Timestamp};
 
 /// So many times of day are listed one by one; more are described by their fields.
 const TIMES_LISTED_MAX: usize = 6;
@@ -16,10 +16,10 @@ const TIMES_LISTED_MAX: usize = 6;
 pub(super) fn describe(schedule: &Schedule) -> String {
     let mut text = rule(&schedule.rule).unwrap_or_else(|error| format!("not a schedule: {error}"));
     if let (Some(start), Rule::Cron { .. }) = (schedule.start, &schedule.rule) {
-        text.push_str(&format!(", from {start}"));
+        text.push_str(&format!(", from {}", moment(start)));
     }
     if let (Some(end), Rule::Cron { .. } | Rule::Every { .. }) = (schedule.end, &schedule.rule) {
-        text.push_str(&format!(", until {end}"));
+        text.push_str(&format!(", until {}", moment(end)));
     }
     if let Some(jitter) = schedule.jitter.filter(|jitter| *jitter > Millis::ZERO) {
         text.push_str(&format!(", up to {jitter} later"));
@@ -34,13 +34,22 @@ pub(super) fn describe(schedule: &Schedule) -> String {
 
 fn rule(rule: &Rule) -> Result<String, ScheduleError> {
     match rule {
-        Rule::At { at } => Ok(format!("once at {at}")),
+        Rule::At { at } => Ok(format!("once at {}", moment(*at))),
         Rule::Every { every } => Ok(every_phrase(*every)),
         Rule::Cron { expr, timezone, .. } => {
             let pattern = CronPattern::parse(expr).map_err(|message| ScheduleError { field: "cron", message })?;
             Ok(format!("{} ({timezone})", sentence_case(&cron(&pattern))))
         }
     }
+}
+
+/// `2027-01-01 00:00:00 UTC`
+fn moment(at: Timestamp) -> String {
+    if !at.has_local_times() {
+        return at.to_string();
+    }
+    let form = if at.ms() % 1_000 == 0 { "%Y-%m-%d %H:%M:%S UTC" } else { "%Y-%m-%d %H:%M:%S%.3f UTC" };
+    at.to_jiff().strftime(form).to_string()
 }
 
 fn every_phrase(every: Millis) -> String {

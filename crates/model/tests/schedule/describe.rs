@@ -21,7 +21,7 @@ fn an_interval_and_a_single_time_are_plain_english() {
     assert_eq!(every("90m"), "every 90 minutes");
     assert_eq!(every("1h0m1s"), "every 3601 seconds");
     let at: Timestamp = "2026-11-15T19:30:00Z".parse().unwrap();
-    assert_eq!(schedule(Rule::At { at }).describe(), "once at 2026-11-15T19:30:00.000Z");
+    assert_eq!(schedule(Rule::At { at }).describe(), "once at 2026-11-15 19:30:00 UTC");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn the_zone_and_the_limits_are_part_of_the_sentence() {
     nightly.exclude = vec![serde_json::from_str(r#"{"dates": ["2026-12-25"]}"#).unwrap()];
     assert_eq!(
         nightly.describe(),
-        "At 02:30, only on Monday (Europe/Berlin), until 2027-01-01T00:00:00.000Z, up to 30s later, \
+        "At 02:30, only on Monday (Europe/Berlin), until 2027-01-01 00:00:00 UTC, up to 30s later, \
          except in one excluded window"
     );
 }

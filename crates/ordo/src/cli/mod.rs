@@ -16,6 +16,7 @@ pub(crate) mod store;
 pub(crate) mod token;
 pub(crate) mod values;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -185,10 +186,71 @@ pub(crate) enum OrdoCommand {
     Bench(ordo_bench::BenchArgs),
 }
 
+/// The plurals that list what they name when nothing follows them; `ordo executors` is a command of its own.
+const LISTED: [&str; 12] = [
+    "jobs",
+    "runs",
+    "hooks",
+    "incidents",
+    "notifications",
+    "silences",
+    "channels",
+    "monitors",
+    "secrets",
+    "tokens",
+    "nodes",
+    "subscriptions",
+];
+
+/// What was typed, with the word that goes without saying: `ordo jobs` is `ordo jobs list`.
+pub(crate) fn typed(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    let is_listed = words.get(1).and_then(|word| word.to_str()).is_some_and(|word| LISTED.contains(&word));
+    let is_alone = words.get(2).is_none_or(|next| {
+        let next = next.to_string_lossy();
+        next.starts_with('-') && !["-h", "--help", "-V", "--version"].contains(&next.as_ref())
+    });
+    if is_listed && is_alone {
+        words.insert(2, "list".into());
+    }
+    words
+}
+
 impl OrdoCommand {
     /// Whether it stays and starts what others ask for.
     pub(crate) fn is_daemon(&self) -> bool {
         use OrdoCommand::{Demo, Executor, Orchestrate, Serve};
         matches!(self, Serve(_) | Orchestrate(_) | Demo(_) | Executor(executor::ExecutorArgs { command: None, .. }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn line(words: &str) -> String {
+        let words = typed(words.split(' ').map(OsString::from));
+        words.join(" ".as_ref()).into_string().unwrap()
+    }
+
+    #[test]
+    fn a_plural_alone_lists() {
+        assert_eq!(line("ordo jobs"), "ordo jobs list");
+        assert_eq!(line("ordo nodes --watch"), "ordo nodes list --watch");
+        for whole in ["ordo", "ordo job", "ordo jobs --help", "ordo jobs show x", "ordo executors", "ordo --help"] {
+            assert_eq!(line(whole), whole);
+        }
+    }
+
+    #[test]
+    fn every_plural_can_be_listed() {
+        for plural in LISTED {
+            let words = typed(["ordo", plural].map(OsString::from));
+            assert!(Cli::command().try_get_matches_from(words).is_ok(), "{plural}");
+        }
+        let command = Cli::command();
+        let plurals: Vec<&str> = command.get_subcommands().flat_map(|command| command.get_visible_aliases()).collect();
+        assert!(plurals.iter().all(|plural| LISTED.contains(plural)), "{plurals:?}");
     }
 }

@@ -1,5 +1,7 @@
 //! `ordo secret`: values go in, names come out.
 
+use std::path::Path;
+
 use ordo_api::access::SecretValue;
 use serde_json::{Value, json};
 
@@ -37,7 +39,8 @@ fn path(name: &str) -> String {
 
 async fn set(talk: &CommandSession, args: &SetArgs) -> Result<Exit> {
     let name = &args.name.name;
-    let value = secret_input::value(&format!("Value of {name} (not shown): "), args.value_file.as_deref())?;
+    let file = args.from.map(|()| Path::new("-")).or(args.value_file.as_deref());
+    let value = secret_input::value(&format!("Value of {name} (not shown): "), file)?;
     let kept = talk.client.put::<Value, _>(&path(name), &SecretValue { value: value.as_str().to_owned() }).await?;
     talk.value(&kept, || format!("{name} is set; refer to it by {}\n", json!({ "secret": name })))?;
     Ok(Exit::Done)

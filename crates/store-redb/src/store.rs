@@ -26,8 +26,9 @@ use crate::tables::keys::position_of;
 use crate::upkeep::{probe, rebuild};
 use crate::writer::{RedbWriter, commit_one};
 
-/// Up to here, writing and syncing a batch takes about as long as waking the writer and being woken by it.
-const COMMITTED_HERE_BYTES_MAX: usize = 48 * 1024;
+/// Up to here, writing and syncing a batch takes about as long as waking the writer and being woken by it. A larger one is
+/// synced by a thread of its own anyway.
+const COMMITTED_HERE_BYTES_MAX: usize = 128 * 1024;
 
 /// A store: a redb file and its journal. Fields are dropped in this order: the writer ends, the files close, the lock
 /// goes.

@@ -74,7 +74,7 @@ async fn a_small_batch_is_committed_by_whoever_brings_it_and_a_large_one_is_hand
     assert_eq!(disk.syncs(), before + 1, "durable before it is answered");
     assert!(matches!(store.commit_here(Batch::default()), Ok(Ok(outcomes)) if outcomes.is_empty()));
     assert_eq!(disk.syncs(), before + 1, "nothing needs no sync");
-    let output = Chunk { owner: job(2).id, seq: 0, bytes: vec![b'x'; 64 * 1024] };
+    let output = Chunk { owner: job(2).id, seq: 0, bytes: vec![b'x'; 256 * 1024] };
     let Err(large) = store.commit_here(Batch { chunks: vec![output], ..one(2) }) else {
         panic!("deciding goes on while it is written")
     };

@@ -76,15 +76,13 @@ impl Batcher {
         let mut flights: FuturesOrdered<Landing> = FuturesOrdered::new();
         let mut is_stopping = false;
         loop {
-            while let Ok(message) = self.queue.try_recv() {
-                is_stopping |= self.take(message);
-            }
+            is_stopping |= self.take_all();
             if let Some(gathered) = self.rounds.gather() {
                 let (flight, watch, batch) = self.take_off(gathered).await;
-                // Behind a round that is on its way, the store keeps the order.
-                let committed =
-                    if may_block && flights.is_empty() { self.store.commit_here(batch) } else { Err(batch) };
-                match committed {
+                is_stopping |= self.take_all();
+                // Behind a round that is on its way, the store keeps the order; beside another one, the writer does the work.
+                let is_free = may_block && flights.is_empty() && !self.rounds.has_another();
+                match if is_free { self.store.commit_here(batch) } else { Err(batch) } {
                     Ok(outcomes) => self.land_or_pause(flight, watch, outcomes).await,
                     Err(batch) => flights.push_back(self.fly(flight, watch, batch).await),
                 }
@@ -105,10 +103,17 @@ impl Batcher {
             }
         }
         self.queue.close();
-        while let Ok(message) = self.queue.try_recv() {
-            self.take(message);
-        }
+        self.take_all();
         self.rounds.refuse_all();
+    }
+
+    /// Whether the last is among them.
+    fn take_all(&mut self) -> bool {
+        let mut is_last = false;
+        while let Ok(message) = self.queue.try_recv() {
+            is_last |= self.take(message);
+        }
+        is_last
     }
 
     /// Whether it is the last.

@@ -192,6 +192,11 @@ impl Rounds {
         !self.queue.is_empty() || !self.held.is_empty() || !self.deferred.is_empty() || !self.chunk_replies.is_empty()
     }
 
+    /// Whether enough waits to be decided while a round is being written.
+    pub fn has_another(&self) -> bool {
+        self.queue.len() >= self.ahead_min
+    }
+
     /// The next round, if there is one and it may be planned now.
     pub fn gather(&mut self) -> Option<Gathered> {
         let most = if self.is_shared { SHARED_ROUNDS_MAX } else { ROUNDS_MAX };
@@ -234,7 +239,7 @@ impl Rounds {
 
     /// Too little waits for a commit of its own while the writer is busy.
     fn is_better_off_waiting(&self) -> bool {
-        !self.is_shared && self.open > 0 && self.queue.len() < self.ahead_min
+        !self.is_shared && self.open > 0 && !self.has_another()
     }
 
     /// Takes what may be decided now. All commands on a busy entity wait, so that they keep their order; commands of

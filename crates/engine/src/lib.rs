@@ -11,6 +11,7 @@ mod maintenance;
 mod notify;
 mod read;
 mod run;
+mod sync;
 mod time;
 
 pub mod cluster;

@@ -60,6 +60,36 @@ async fn a_timeout_elapses_although_the_clock_was_set_back() {
     assert!(matches!(run.status, RunStatus::Skipped { .. }), "{:?}", run.status);
 }
 
+#[tokio::test]
+async fn rates_of_one_key_and_of_windows_of_different_lengths_count_apart() {
+    let world = world().await;
+    let rated = |limit: u32, per: &str| {
+        let mut definition = manual("noop", &json!({ "tenant": "north" }));
+        definition["rate_limit"] = json!({ "key": "/tenant", "limit": limit, "per": per });
+        definition
+    };
+    let (short, long) = (world.add(rated(2, "1s")).await.id, world.add(rated(1, "20s")).await.id);
+    for _ in 0..2 {
+        let run = world.trigger(short).await;
+        world.over(run).await;
+    }
+    let run = world.trigger(long).await;
+    let first = world.over(run).await;
+    let second = world.trigger(long).await;
+    for _ in 0..3 {
+        world.advance(Millis::from_secs(3)).await;
+        let run = world.trigger(short).await;
+        world.over(run).await;
+        let waits = world.engine.queries().run(second).await.unwrap().unwrap();
+        assert!(matches!(waits.status, RunStatus::Pending { .. }), "{:?}", waits.status);
+    }
+    world.advance(Millis::from_secs(11)).await;
+    let second = world.over(second).await;
+    let apart = second.started_at.unwrap().since(first.started_at.unwrap());
+    assert!(apart >= Millis::from_secs(20), "{apart}");
+    world.assert_clean().await;
+}
+
 /// The clock comes to so many beats of the interval.
 async fn beats(world: &World, count: usize) {
     for _ in 0..count {

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ordo_engine::clock::Stopwatch;
-use ordo_sim::survey::{Extent, Survey, WorldKind, look, survey};
+use ordo_sim::survey::{Extent, Survey, WorldKind, look, survey, survey_saying};
 
 const USAGE: &str = "\
 ordo-sim --seed N [--world jobs|whole]      replays the worlds of one seed and prints what happened in them
 ordo-sim --seeds N [--from M]               looks at the worlds of N seeds, from seed M (1) on
-ordo-sim --minutes N [--from M]             looks at as many seeds as fit
+ordo-sim --minutes N [--from M]             looks at as many seeds as fit; both say every ten seconds how far they are
 ordo-sim --forever [--from M]               looks until it is ended; says once a minute how far it is
 ordo-sim --planted                          plants one bug after the other and looks until it is found";
 
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         Some(Wanted { seeds, from, minutes, world, .. }) if seeds.is_some() || minutes.is_some() => {
             let within = minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
             let extent = Extent { from: from.unwrap_or(1), seeds, within, only: world, until_found: false };
-            tell(&survey(extent), extent.from)
+            tell(&survey_saying(extent, |so_far, elapsed| say_progress(extent.seeds, so_far, elapsed)), extent.from)
         }
         Some(_) | None => {
             eprintln!("{USAGE}");
@@ -95,6 +95,13 @@ fn tell(seen: &Survey, from: u64) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn say_progress(of: Option<u64>, so_far: &Survey, elapsed: Duration) {
+    let (seeds, years, failed) = (so_far.seeds, so_far.years(), so_far.failed.len());
+    let of = of.map_or_else(String::new, |of| format!(" of {of}"));
+    let an_hour = seeds as f64 * 3_600.0 / elapsed.as_secs_f64().max(0.001);
+    eprintln!("{seeds}{of} seeds, {an_hour:.0} an hour, {years:.2} simulated years, {failed} failed");
 }
 
 /// Says how it goes; returns only when something failed.

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::num::NonZero;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use ordo_engine::clock::Stopwatch;
@@ -14,6 +15,8 @@ use ordo_engine::clock::Stopwatch;
 use crate::{Simulation, judge, whole};
 
 const YEAR_MS: f64 = 365.25 * 86_400_000.0;
+/// How often a survey says how far it is.
+const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
 /// Which of the two worlds of a seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,39 +131,83 @@ impl Survey {
 }
 
 pub fn survey(extent: Extent) -> Survey {
+    survey_with_progress(extent, PROGRESS_EVERY, |_, _| ())
+}
+
+/// A survey that says every ten seconds what was seen so far, and for how long it has been looking.
+pub fn survey_saying(extent: Extent, progress: impl FnMut(&Survey, Duration)) -> Survey {
+    survey_with_progress(extent, PROGRESS_EVERY, progress)
+}
+
+fn survey_with_progress(extent: Extent, every: Duration, mut progress: impl FnMut(&Survey, Duration)) -> Survey {
     let (next, is_found, watch) = (AtomicU64::new(extent.from), AtomicBool::new(false), Stopwatch::start());
+    let elapsed = || watch.elapsed().to_std();
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut all = Survey::default();
     std::thread::scope(|scope| {
-        let share = || look_at_share(&extent, &next, &is_found, watch);
-        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(share)).collect();
-        for thread in threads {
-            all.add(thread.join().expect("a share catches what breaks in it"));
+        let (looked, seeds) = mpsc::channel();
+        for _ in 0..cores {
+            let (looked, next, is_found) = (looked.clone(), &next, &is_found);
+            scope.spawn(move || look_at_share(&extent, next, is_found, watch, &looked));
+        }
+        drop(looked);
+        let mut due = every;
+        loop {
+            match seeds.recv_timeout(due.saturating_sub(elapsed())) {
+                Ok(seed) => all.add(seed),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if elapsed() >= due {
+                progress(&all, elapsed());
+                due = elapsed() + every;
+            }
         }
     });
     all.failed.sort_by_key(|(seed, ..)| *seed);
     all
 }
 
-fn look_at_share(extent: &Extent, next: &AtomicU64, is_found: &AtomicBool, watch: Stopwatch) -> Survey {
-    let mut all = Survey::default();
+/// Hands in what was seen seed by seed.
+fn look_at_share(extent: &Extent, next: &AtomicU64, is_found: &AtomicBool, watch: Stopwatch, looked: &Sender<Survey>) {
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         let is_last = extent.seeds.is_some_and(|seeds| seed >= extent.from + seeds);
         let is_late = extent.within.is_some_and(|within| watch.elapsed().to_std() >= within);
         if is_last || is_late || (extent.until_found && is_found.load(Ordering::Relaxed)) {
-            return all;
+            return;
         }
-        all.seeds += 1;
-        for kind in WorldKind::ALL.into_iter().filter(|kind| extent.only.is_none_or(|only| only == *kind)) {
-            let seen = look(kind, seed, false);
-            all.worlds += 1;
-            all.facts += seen.facts;
-            all.simulated_ms += seen.simulated_ms;
-            if let Some(first) = seen.violations.into_iter().next() {
-                is_found.store(true, Ordering::Relaxed);
-                all.failed.push((seed, kind, first));
-            }
+        let worlds = look_at_seed(seed, extent.only);
+        is_found.fetch_or(!worlds.failed.is_empty(), Ordering::Relaxed);
+        if looked.send(worlds).is_err() {
+            return;
         }
+    }
+}
+
+fn look_at_seed(seed: u64, only: Option<WorldKind>) -> Survey {
+    let mut worlds = Survey { seeds: 1, ..Survey::default() };
+    for kind in WorldKind::ALL.into_iter().filter(|kind| only.is_none_or(|only| only == *kind)) {
+        let seen = look(kind, seed, false);
+        worlds.worlds += 1;
+        worlds.facts += seen.facts;
+        worlds.simulated_ms += seen.simulated_ms;
+        worlds.failed.extend(seen.violations.into_iter().next().map(|first| (seed, kind, first)));
+    }
+    worlds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_survey_says_how_far_it_is_and_its_end_is_the_sum() {
+        let extent = Extent { from: 1, seeds: Some(6), within: None, only: Some(WorldKind::Jobs), until_found: false };
+        let mut said: Vec<u64> = Vec::new();
+        let seen = survey_with_progress(extent, Duration::ZERO, |so_far, _| said.push(so_far.seeds));
+        assert_eq!((seen.seeds, seen.worlds), (6, 6));
+        assert!(seen.facts > 0 && seen.simulated_ms > 0);
+        assert!(said.is_sorted() && said.last() == Some(&6), "{said:?}");
     }
 }

@@ -5,7 +5,6 @@
 //! A panic of redb is such a failure, and damage: then the layers stay as they are, to be read.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use ordo_store::Fault;
 use redb::Database;
@@ -14,6 +13,7 @@ use crate::apply::{Lasting, take_in};
 use crate::guard::guarded;
 use crate::journal::Counters;
 use crate::state::{SharedState, closed};
+use crate::sync::thread::{self, JoinHandle};
 
 /// Who does it: a thread, or whoever freezes.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Follower {
     }
 
     pub(crate) fn start(shared: Arc<SharedState>, counters: Arc<Counters>) -> Result<Follower, Fault> {
-        let thread = std::thread::Builder::new()
+        let thread = thread::Builder::new()
             .name("ordo-redb".into())
             .spawn(move || run(&shared, &counters))
             .map_err(|error| Fault::unavailable("starting the thread for redb", error))?;

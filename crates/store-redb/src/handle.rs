@@ -7,11 +7,12 @@
 //! panic of it becomes a fault; after one that reports damage nothing is written any more, and the layers are read on.
 
 mod proof;
+#[cfg(all(test, shuttle))]
+mod races;
 mod whole_file;
 
 use std::convert::Infallible;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ordo_store::{Batch, CommitResult, Fault, JournalStats};
 use redb::{Database, WriteTransaction};
@@ -27,6 +28,8 @@ use crate::guard::guarded;
 use crate::journal::{Counters, Journal, Journaling, Keeping, Opened, open};
 use crate::overlay::Overlay;
 use crate::state::{SharedState, State, closed};
+use crate::sync::atomic::AtomicU64;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 use crate::tables::base::Base;
 use crate::tables::layers::{Layers, ReadView};
 use crate::tables::{META_JOURNAL, META_JOURNAL_RECORD};

@@ -20,6 +20,7 @@ mod read;
 pub mod simdisk;
 mod state;
 mod store;
+mod sync;
 mod tables;
 mod transfer;
 mod upkeep;

@@ -5,7 +5,7 @@
 //! order: the journal's, the database's, the layers'.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use ordo_store::Fault;
 use redb::Database;
@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use crate::apply::Lasting;
 use crate::fault::file_damage;
 use crate::overlay::{Mark, Overlay};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::tables::base::Base;
 use crate::tables::layers::ReadView;
 

@@ -22,7 +22,8 @@ pub enum QuotaLimit {
     /// At most `max` rows of the view begin with the key once the item is applied. Whoever puts such a row knows that it was
     /// not there, and whoever deletes one that it was: the version of their entity says so.
     Rows { view: View, max: u32 },
-    /// At most `max` items with the key are committed within `per`. This is one of them, at `at`.
+    /// At most `max` items with the key are committed within `per`. This is one of them, at `at`. Whoever names the key names the
+    /// same `per`: an item is remembered for no longer.
     Rate { at: Timestamp, per: Millis, max: u32 },
 }
 

@@ -7,7 +7,7 @@ use crate::{
     browser, clients, compatibility, deny, dist, docs, fence, instructions, rust, schemathesis, sdk, sim, torture, tree,
 };
 
-const STEPS: [CiStep; 19] = [
+const STEPS: [CiStep; 20] = [
     CiStep { name: "format", work: || done(rust::check_format()) },
     CiStep { name: "fence", work: || done(fence::check(&tree::root())) },
     CiStep { name: "docs", work: || done(docs::check(&tree::root())) },
@@ -17,6 +17,7 @@ const STEPS: [CiStep; 19] = [
     CiStep { name: "library docs", work: || done(rust::document()) },
     CiStep { name: "doc test", work: || done(rust::doc_test()) },
     CiStep { name: "sim", work: || done(sim::run_for_ci()) },
+    CiStep { name: "races", work: || done(rust::races(&[])) },
     CiStep { name: "torture", work: torture::run_for_ci },
     CiStep { name: "instructions", work: instructions::run },
     CiStep { name: "schemathesis", work: || schemathesis::run(&[]) },

@@ -8,7 +8,16 @@ use crate::cargo::cargo_with;
 
 const MINUTES: u64 = 10;
 /// Where there are targets.
-const PACKAGES: [&str; 5] = ["ordo-model", "ordo-api", "ordo-store-redb", "ordo-engine", "ordo-import"];
+const PACKAGES: [&str; 8] = [
+    "ordo-model",
+    "ordo-api",
+    "ordo-store-redb",
+    "ordo-store-postgres",
+    "ordo-engine",
+    "ordo-import",
+    "ordo-server",
+    "ordo",
+];
 
 /// `[TARGET] [--minutes N]`
 pub(crate) fn run(args: &[String]) -> Result<()> {

@@ -50,6 +50,7 @@ cargo xtask torture [ARGS]               real daemons under kills, pauses, cuts 
 cargo xtask soak [--minutes 15]          mixed load with churn; memory, descriptors, threads, files and lateness held to bounds
                                          [--seed S] [--report DIR] [--ordo PATH]
 cargo xtask fuzz [TARGET] [--minutes N]  made-up inputs for every reader, or for those whose name begins so
+cargo xtask races [--orders N]           threads in many orders, chosen by shuttle
 cargo xtask instructions                 what a standard job costs in instructions (needs valgrind)
 cargo xtask schemathesis [SEED]          made-up requests against the real binary (needs python3)
 cargo xtask clients                      generated clients and linters against the real binary (needs python3, java, node)
@@ -96,6 +97,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         "soak" => soak::run(rest),
         "torture" => torture::run(rest),
         "fuzz" => fuzz::run(rest),
+        "races" => rust::races(rest),
         "instructions" => instructions::run().map(print_note),
         "bench" => bench::run(rest),
         "peers" => peers::run(rest),

@@ -1,8 +1,9 @@
 //! Formatting, lints and tests.
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 
 use crate::cargo::{cargo, cargo_with, has};
+use crate::tree;
 
 pub(crate) fn format() -> Result<()> {
     cargo(&["fmt", "--all"])
@@ -29,6 +30,24 @@ pub(crate) fn end_to_end(more: &[String]) -> Result<()> {
 
 pub(crate) fn doc_test() -> Result<()> {
     cargo(&["test", "--doc", "--workspace", "--all-features"])
+}
+
+/// Where threads share state: tests in modules called `races`, built for shuttle (`--cfg shuttle`) in a folder of their own.
+const RACING: [&str; 2] = ["ordo-store-redb", "ordo-engine"];
+
+/// `[--orders N]`: how many orders each test tries, in each of two ways.
+pub(crate) fn races(args: &[String]) -> Result<()> {
+    let orders = match args {
+        [] => None,
+        [option, orders] if option == "--orders" => Some(orders.parse::<u64>().context("how many orders?")?),
+        [other, ..] => bail!("unknown option {other}"),
+    };
+    let folder = tree::root().join("target/races").display().to_string();
+    let packages: Vec<&str> = RACING.iter().flat_map(|package| ["--package", package]).collect();
+    let test = ["--config", "build.rustflags=['--cfg', 'shuttle']", "test", "--lib", "--target-dir", &folder];
+    let orders = orders.map(|orders| orders.to_string());
+    let variable = orders.as_deref().map(|orders| ("ORDO_RACES", orders));
+    cargo_with(&[&test, packages.as_slice(), &["races::"]].concat(), variable)
 }
 
 /// The documentation of the two crates that programs use: every link in it leads somewhere.

@@ -23,7 +23,14 @@ pub enum SlotLocation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SharedLimit {
     Concurrency(String),
-    Rate(String),
+    Rate(RateKey),
+}
+
+/// What starts are counted by. A start is remembered for as long as its window is, so that windows of another length count apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RateKey {
+    pub key: String,
+    pub per: Millis,
 }
 
 /// One entity after the commands of one round.

@@ -9,7 +9,7 @@ use ordo_store::{Dedup, EventActor, Quota, QuotaLimit, RowWrite, Trim, View};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::change::{Change, SharedLimit, SlotLocation, StartedAttempt};
+use super::change::{Change, RateKey, SharedLimit, SlotLocation, StartedAttempt};
 use super::command::{Announcements, Lost, PendingCommand, Submission, SubmitError};
 use super::encoding::codec;
 use super::planner::EntityWork;
@@ -325,8 +325,9 @@ fn quotas(job: &Job, events: &[Event], now: Timestamp) -> Vec<Quota> {
         if let Some((limit, run)) = rate.zip(job.active_run(*run_id))
             && let Some(key) = job.rate_key_of(run)
         {
-            let limit = QuotaLimit::Rate { at: now, per: limit.per, max: limit.limit };
-            quotas.push(Quota { key: SharedLimit::Rate(key).bytes(), limit });
+            let (per, max) = (limit.per, limit.limit);
+            let key = SharedLimit::Rate(RateKey { key, per }).bytes();
+            quotas.push(Quota { key, limit: QuotaLimit::Rate { at: now, per, max } });
         }
     }
     quotas

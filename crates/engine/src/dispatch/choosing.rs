@@ -15,7 +15,7 @@ use super::dispatcher::{Dispatcher, Starting};
 use super::keys::KeyVerdict;
 use super::nodes::{ElsewhereSlots, LeaveKind};
 use super::parking::Blocker;
-use super::requirements::{QueueName, Requirements};
+use super::requirements::{QueueName, Rate, Requirements};
 use crate::commit::change::{SlotLocation, WaitingRun};
 
 /// A run that is to begin.
@@ -315,7 +315,7 @@ impl Dispatcher {
         let terms = &waiting.requirements.terms;
         self.keys.take(terms, now);
         let key = terms.concurrency.as_ref().map(|limit| limit.key.clone());
-        let rate = terms.rate.as_ref().map(|rate| rate.key.clone());
+        let rate = terms.rate.as_ref().map(Rate::counted_by);
         self.starting.insert(waiting.run_id, Starting { key, rate, patience });
         RunStart {
             job_id: waiting.job_id,

@@ -18,7 +18,7 @@ use super::remote::RemoteSlots;
 use super::requirements::QueueName;
 use super::run_queue::RunQueue;
 use super::slots::{PoolSizes, Slots};
-use crate::commit::change::{SharedLimit, SlotLocation, StartedAttempt, WaitingRun};
+use crate::commit::change::{RateKey, SharedLimit, SlotLocation, StartedAttempt, WaitingRun};
 use crate::time::partitions::PartitionSet;
 
 /// A concurrency key that others hold is asked for again after so long, if no hint says sooner that it may be free.
@@ -57,8 +57,8 @@ pub(super) struct HeldSlot {
 #[derive(Debug)]
 pub(super) struct Starting {
     pub(super) key: Option<String>,
-    /// The key of the rate that it counts for.
-    pub(super) rate: Option<String>,
+    /// The rate that it counts for.
+    pub(super) rate: Option<RateKey>,
     /// How long a remote executor has to take the attempt.
     pub(super) patience: Millis,
 }

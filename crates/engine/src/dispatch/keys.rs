@@ -9,16 +9,16 @@ use ordo_model::Timestamp;
 use ordo_store::Partition;
 
 use super::requirements::{Rate, RunTerms};
-use crate::commit::change::SharedLimit;
+use crate::commit::change::{RateKey, SharedLimit};
 use crate::time::partitions::PartitionSet;
 
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     busy: HashMap<String, u32>,
-    starts: HashMap<String, VecDeque<Timestamp>>,
+    starts: HashMap<RateKey, VecDeque<Timestamp>>,
     /// Keys that the store said are used up, and until when that is believed.
     full: BTreeMap<String, Timestamp>,
-    closed: HashMap<String, Timestamp>,
+    closed: HashMap<RateKey, Timestamp>,
 }
 
 /// Whether a run may begin as far as its keys go.
@@ -27,8 +27,8 @@ pub(super) enum KeyVerdict {
     Free,
     /// As many as may run with this key are running.
     Busy(String),
-    /// As many as may begin with this key have begun; the next may at that time.
-    Until(String, Timestamp),
+    /// As many as may begin under this rate have begun; the next may at that time.
+    Until(RateKey, Timestamp),
 }
 
 impl Keys {
@@ -40,17 +40,18 @@ impl Keys {
             return KeyVerdict::Busy(limit.key.clone());
         }
         match terms.rate.as_ref().and_then(|rate| Some((rate, self.next_start(rate, now)?))) {
-            Some((rate, at)) => KeyVerdict::Until(rate.key.clone(), at),
+            Some((rate, at)) => KeyVerdict::Until(rate.counted_by(), at),
             None => KeyVerdict::Free,
         }
     }
 
     /// When one more may begin, if not now.
     fn next_start(&mut self, rate: &Rate, now: Timestamp) -> Option<Timestamp> {
-        if let Some(until) = self.closed.get(&rate.key).filter(|until| **until > now && **until <= now.plus(rate.per)) {
+        let key = rate.counted_by();
+        if let Some(until) = self.closed.get(&key).filter(|until| **until > now && **until <= now.plus(rate.per)) {
             return Some(*until);
         }
-        let starts = self.starts.get_mut(&rate.key)?;
+        let starts = self.starts.get_mut(&key)?;
         // What lies in the future was noted before the clock was set back.
         starts.retain(|at| at.plus(rate.per) > now && *at <= now);
         let over = starts.len().checked_sub(rate.limit as usize)?;
@@ -62,12 +63,12 @@ impl Keys {
             self.hold(limit.key.clone());
         }
         if let Some(rate) = &terms.rate {
-            self.starts.entry(rate.key.clone()).or_default().push_back(now);
+            self.starts.entry(rate.counted_by()).or_default().push_back(now);
         }
     }
 
     /// A start was refused.
-    pub(super) fn did_not_start(&mut self, rate: &str) {
+    pub(super) fn did_not_start(&mut self, rate: &RateKey) {
         if let Some(starts) = self.starts.get_mut(rate) {
             starts.pop_back();
         }
@@ -154,7 +155,26 @@ mod tests {
         }
         assert_eq!(begun.len(), 30);
         assert!(begun.windows(4).all(|four| four[3] - four[0] >= 100), "{begun:?}");
-        assert_eq!(keys.judge(&terms, at(902)), KeyVerdict::Until("a".into(), at(1_000)));
+        assert_eq!(
+            keys.judge(&terms, at(902)),
+            KeyVerdict::Until(RateKey { key: "a".into(), per: Millis::from_ms(100) }, at(1_000))
+        );
+    }
+
+    #[test]
+    fn jobs_that_share_a_key_and_differ_in_per_count_apart() {
+        let rated = |limit, per| RunTerms {
+            rate: Some(Rate { key: "a".into(), limit, per: Millis::from_ms(per) }),
+            ..RunTerms::default()
+        };
+        let (short, long) = (rated(2, 100), rated(1, 1_000));
+        let mut keys = Keys::default();
+        keys.take(&long, at(0));
+        for ms in [0, 50, 400, 450] {
+            assert_eq!(keys.judge(&short, at(ms)), KeyVerdict::Free, "at {ms}");
+            keys.take(&short, at(ms));
+        }
+        assert!(matches!(keys.judge(&long, at(500)), KeyVerdict::Until(_, until) if until == at(1_000)));
     }
 
     #[test]

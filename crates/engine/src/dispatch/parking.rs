@@ -9,7 +9,7 @@ use ordo_model::Timestamp;
 use uuid::Uuid;
 
 use super::requirements::QueueName;
-use crate::commit::change::WaitingRun;
+use crate::commit::change::{RateKey, WaitingRun};
 
 /// How many runs one blocker holds in memory.
 const PARKED_MAX: usize = 200;
@@ -20,7 +20,7 @@ const CALLED_MAX: usize = 2_000;
 pub(super) enum Blocker {
     Executor(Uuid),
     Key(String),
-    Rate(String),
+    Rate(RateKey),
     /// It is to be known first who is there: the roll call of this number says so.
     RollCall(u64),
 }

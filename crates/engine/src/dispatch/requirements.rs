@@ -8,6 +8,8 @@ use ordo_model::job::{ActiveRun, Definition, Job, Pool, Routing};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::commit::change::RateKey;
+
 /// Runs of one queue can be executed by the same executors.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueName {
@@ -46,12 +48,18 @@ pub struct ConcurrencyLimit {
     pub max: u32,
 }
 
-/// At most `limit` attempts with this key begin within `per`.
+/// At most `limit` attempts with this key and this `per` begin within `per`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
     pub key: String,
     pub limit: u32,
     pub per: Millis,
+}
+
+impl Rate {
+    pub(crate) fn counted_by(&self) -> RateKey {
+        RateKey { key: self.key.clone(), per: self.per }
+    }
 }
 
 impl Requirements {

@@ -125,13 +125,13 @@ impl ConfigLayers {
         self.0.iter()
     }
 
-    /// Where the value of a key, or of the nearest section above it, came from.
+    /// Where the value of a key came from; of a section, what somebody wrote in it rather than a default.
     pub(super) fn origin_of(&self, written: &str) -> Option<&SettingOrigin> {
-        let found = self.0.iter().find(|(path, _)| {
+        let found = self.0.iter().filter(|(path, _)| {
             let path = path.to_string();
             written == path || written.starts_with(&format!("{path}[")) || path.starts_with(&format!("{written}."))
         });
-        found.map(|(_, setting)| &setting.origin)
+        found.map(|(_, setting)| &setting.origin).min_by_key(|origin| **origin == SettingOrigin::Default)
     }
 
     /// All of it as one tree.
@@ -198,6 +198,7 @@ mod tests {
         assert_eq!(layers.origin_of("serve.listen"), Some(&SettingOrigin::Flag("--listen")));
         assert_eq!(layers.origin_of("serve.grace"), Some(&file));
         assert_eq!(layers.origin_of("serve.tick_rate"), Some(&SettingOrigin::Default));
+        assert_ne!(layers.origin_of("serve"), Some(&SettingOrigin::Default), "somebody wrote a part of it");
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod layers;
 mod settings;
 
 use std::collections::BTreeMap;
-use std::path::{Path as FilePath, PathBuf};
+use std::path::Path as FilePath;
 
 pub(crate) use keys::DEFAULT_NODE;
 pub(crate) use layers::{ConfigLayers, Path, Setting, SettingOrigin};
@@ -44,9 +44,8 @@ impl Config {
     fn from(file: Option<&FilePath>, variables: &BTreeMap<String, String>, flags: &[Flag]) -> Result<Config> {
         let mut layers = ConfigLayers::defaults();
         environment::add_standard(&mut layers, variables).map_err(refused)?;
-        if let Some((path, table)) = read_file(file)? {
-            let origin = SettingOrigin::File(path.clone());
-            layers.add_table(table, &origin).map_err(|why| refused(format!("{}: {why}", path.display())))?;
+        if let Some((path, text)) = read_file(file)? {
+            add_file(&mut layers, path, &text)?;
         }
         environment::add(&mut layers, variables).map_err(refused)?;
         for (name, key, value) in flags {
@@ -58,15 +57,19 @@ impl Config {
     }
 }
 
-fn read_file(asked: Option<&FilePath>) -> Result<Option<(PathBuf, toml::Table)>> {
+fn read_file(asked: Option<&FilePath>) -> Result<Option<(&FilePath, String)>> {
     let path = asked.unwrap_or(FilePath::new(FILE));
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if asked.is_none() && error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(refused(format!("{}: {error}", path.display()))),
-    };
-    let table = text.parse().map_err(|error| refused(format!("{}: {error}", path.display())))?;
-    Ok(Some((path.to_owned(), table)))
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some((path, text))),
+        Err(error) if asked.is_none() && error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(refused(format!("{}: {error}", path.display()))),
+    }
+}
+
+fn add_file(layers: &mut ConfigLayers, path: &FilePath, text: &str) -> Result<()> {
+    let refuse = |why: String| refused(format!("{}: {why}", path.display()));
+    let table = text.parse::<toml::Table>().map_err(|error| refuse(error.to_string()))?;
+    layers.add_table(table, &SettingOrigin::File(path.to_owned())).map_err(refuse)
 }
 
 fn settings(layers: &ConfigLayers) -> Result<Settings> {
@@ -126,6 +129,30 @@ mod tests {
 
     fn refusal(file: &str) -> String {
         load(file, &[], &[]).unwrap_err().render(crate::output::style::Paint::for_stderr())
+    }
+
+    /// What a file says, or why not.
+    fn said(text: &str) -> Result<(ConfigLayers, String)> {
+        let mut layers = ConfigLayers::defaults();
+        add_file(&mut layers, FilePath::new(FILE), text)?;
+        let settings = format!("{:?}", settings(&layers)?);
+        Ok((layers, settings))
+    }
+
+    #[test]
+    fn fuzz_configuration() {
+        ordo_fuzz::fuzz_text("configuration", include_str!("../../tests/corpus/configuration.txt"), |text| match said(
+            text,
+        ) {
+            Ok((layers, settings)) => {
+                let written = toml::to_string(&layers.to_table()).unwrap();
+                assert_eq!(said(&written).unwrap().1, settings, "what is written down reads the same");
+            }
+            Err(refused) => {
+                let why = refused.render(crate::output::style::Paint::for_stderr());
+                assert!(why.contains(FILE), "{text:?} is refused, and not said where: {why}");
+            }
+        });
     }
 
     #[test]

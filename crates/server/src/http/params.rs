@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Query};
+use axum::http::Uri;
 use axum::http::request::Parts;
 use ordo_api::Code;
 pub(crate) use ordo_engine::page::Cursor;
@@ -20,8 +21,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Params {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Params, Problem> {
+        Params::of(&parts.uri)
+    }
+}
+
+impl Params {
+    pub(crate) fn of(uri: &Uri) -> Result<Params, Problem> {
         let unread = |e| Problem::new(Code::InvalidQuery, format!("the query cannot be read: {e}"));
-        let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).map_err(unread)?;
+        let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri).map_err(unread)?;
         let mut params = Params::default();
         for (name, value) in pairs {
             if params.0.insert(name.clone(), value).is_some() {
@@ -30,9 +37,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Params {
         }
         Ok(params)
     }
-}
 
-impl Params {
     pub(crate) fn take<T: FromStr<Err: Display>>(&mut self, name: &str) -> Result<Option<T>, Problem> {
         let Some(value) = self.0.remove(name) else { return Ok(None) };
         value.parse().map(Some).map_err(|e| Problem::field(Code::InvalidQuery, name, format!("{e}")))

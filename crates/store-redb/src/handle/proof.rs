@@ -1,7 +1,7 @@
 //! Whether a commit would succeed: found out with a record that holds nothing, and by waiting for redb.
 
+use crate::sync::atomic::Ordering;
 use std::convert::Infallible;
-use std::sync::atomic::Ordering;
 
 use ordo_store::Fault;
 use tokio::sync::oneshot;

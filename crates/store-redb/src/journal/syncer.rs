@@ -5,11 +5,12 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 
 use ordo_store::Fault;
 use redb::StorageBackend;
+
+use crate::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use crate::sync::thread::{self, JoinHandle};
 
 #[derive(Debug)]
 pub(super) struct Syncer {
@@ -67,7 +68,7 @@ impl Thread {
     fn start() -> Result<Thread, Fault> {
         let (files, asked) = sync_channel::<Arc<dyn StorageBackend>>(1);
         let (result, synced) = sync_channel(1);
-        let thread = std::thread::Builder::new()
+        let thread = thread::Builder::new()
             .name("ordo-journal".into())
             .spawn(move || {
                 while let Ok(file) = asked.recv() {

@@ -14,7 +14,7 @@ pub(super) const RULES: [CrateRule; 19] = [
     rule("api", &["model"], &["fuzz"]),
     rule("store", &["model"], &[]),
     rule("store-redb", &["model", "store"], &["fuzz"]),
-    rule("store-postgres", &["model", "store"], &["store-redb"]),
+    rule("store-postgres", &["model", "store"], &["store-redb", "fuzz"]),
     rule("engine", &["model", "store"], &["store-redb", "fuzz"]),
     rule("egress-guard", &[], &[]),
     rule("tools", &["model", "engine", "egress-guard"], &[]),

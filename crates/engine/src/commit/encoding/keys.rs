@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use ordo_model::job::{JobState, Routing};
-use ordo_model::{JobId, Kind, RunId, Timestamp};
+use ordo_model::{JobId, Kind, Millis, RunId, Timestamp};
 use ordo_store::{RowWrite, View};
 use uuid::Uuid;
 
-use crate::commit::change::{SharedLimit, WaitingRun};
+use crate::commit::change::{RateKey, SharedLimit, WaitingRun};
 use crate::dispatch::requirements::{QueueName, Requirements, RunTerms};
 
 /// Ends a text inside a key; texts have no control characters.
@@ -180,19 +180,25 @@ const RATE: &[u8] = b"rate\0";
 impl SharedLimit {
     /// All attempts that hold a concurrency key, or all starts under a rate. None of these is the beginning of another.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let (prefix, key): (&[u8], &str) = match self {
-            SharedLimit::Concurrency(key) => (&[Kind::Job.code(), KEY_HOLDERS], key),
-            SharedLimit::Rate(key) => (RATE, key),
+        let with_length = |prefix: &[u8], key: &str| {
+            let length = u32::try_from(key.len()).expect("a key is short").to_be_bytes();
+            [prefix, &length, key.as_bytes()].concat()
         };
-        let length = u32::try_from(key.len()).expect("a key is short").to_be_bytes();
-        [prefix, &length, key.as_bytes()].concat()
+        match self {
+            SharedLimit::Concurrency(key) => with_length(&[Kind::Job.code(), KEY_HOLDERS], key),
+            SharedLimit::Rate(RateKey { key, per }) => with_length(&[RATE, &per.ms().to_be_bytes()].concat(), key),
+        }
     }
 
     /// Reads back what `bytes` wrote.
     pub(crate) fn read(bytes: &[u8]) -> Option<SharedLimit> {
         let text = |rest: &[u8]| String::from_utf8(rest.get(4..)?.to_vec()).ok();
         match bytes.strip_prefix(RATE) {
-            Some(rest) => text(rest).map(SharedLimit::Rate),
+            Some(rest) => {
+                let (per, rest) = rest.split_first_chunk::<8>()?;
+                let per = Millis::from_ms(u64::from_be_bytes(*per));
+                text(rest).map(|key| SharedLimit::Rate(RateKey { key, per }))
+            }
             None => text(bytes.strip_prefix(&[Kind::Job.code(), KEY_HOLDERS])?).map(SharedLimit::Concurrency),
         }
     }
@@ -257,7 +263,9 @@ mod tests {
 
     #[test]
     fn what_runs_share_reads_back_and_no_key_begins_another() {
-        for limit in [SharedLimit::Concurrency("label=a".into()), SharedLimit::Rate("/x=\"ü\"".into())] {
+        let rate = |key: &str, ms| SharedLimit::Rate(RateKey { key: key.into(), per: Millis::from_ms(ms) });
+        assert_ne!(rate("a", 1_000).bytes(), rate("a", 2_000).bytes(), "windows of different lengths count apart");
+        for limit in [SharedLimit::Concurrency("label=a".into()), rate("/x=\"ü\"", 7)] {
             assert_eq!(SharedLimit::read(&limit.bytes()), Some(limit));
         }
         let (short, long) =

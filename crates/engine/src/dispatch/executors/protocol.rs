@@ -186,29 +186,19 @@ impl Engine {
     /// Attempts for the executor, and what is to end; waits for the first of either.
     pub async fn poll(&self, speaker: Speaker, id: Uuid, request: WorkRequest) -> Result<Polled, HostError> {
         self.host(speaker, id).await?;
-        let inbox_signal = self.registry().inbox_signal(id).ok_or(NotThere)?;
         self.registry().hear(id, self.clock().now()).ok_or(NotThere)?;
         self.notify_core(id, News::Polling);
         let mut wait = request.wait.min(POLL_WAIT_MAX).to_std();
         if self.registry().is_leaving(id) {
             wait = wait.min(DRAINING_PAUSE);
         }
-        // Whoever leaves hears by its next poll only of what is to end.
-        let knows_that_it_drains = self.registry().knows_that_it_drains(id);
-        let end = tokio::time::sleep(wait);
-        tokio::pin!(end);
-        loop {
-            let max = request.max.clamp(1, POLL_MAX);
-            let taken = self.registry().take(id, max, request.confirms, self.clock().now()).ok_or(NotThere)?;
-            if !taken.is_empty() || (self.registry().is_draining(id) && !knows_that_it_drains) {
-                return Ok(self.hand_out(id, taken).await);
-            }
-            tokio::select! {
-                biased;
-                () = inbox_signal.notified() => {}
-                () = &mut end => return Ok(self.hand_out(id, HandOut::default()).await),
-            }
-        }
+        let max = request.max.clamp(1, POLL_MAX);
+        let taken = tokio::select! {
+            biased;
+            taken = self.registry().take_next(id, max, request.confirms, || self.clock().now()) => taken.ok_or(NotThere)?,
+            () = tokio::time::sleep(wait) => HandOut::default(),
+        };
+        Ok(self.hand_out(id, taken).await)
     }
 
     async fn hand_out(&self, id: Uuid, taken: HandOut) -> Polled {

@@ -6,13 +6,12 @@
 mod leaving;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ordo_model::api_token::TokenIdentity;
 use ordo_model::executor::{Offer, Speaker};
 use ordo_model::limits::{CONFIRM_AFTER, LEASE};
 use ordo_model::{FencingToken, JobId, Millis, RunId, Timestamp};
-use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::held::HeldAttempt;
@@ -21,6 +20,7 @@ use crate::cluster::ElsewhereExecutor;
 use crate::commit::change::StartedAttempt;
 use crate::dispatch::Overdue;
 use crate::run::secrets::Mask;
+use crate::sync::{Mutex, MutexGuard, Notify, PoisonError};
 use crate::time::clock::Stopwatch;
 
 #[derive(Debug, Default)]
@@ -186,7 +186,7 @@ impl ExecutorRegistry {
         let mut inner = self.lock();
         let Some(member) = inner.members.remove(&id) else { return Left::default() };
         inner.holders.retain(|_, holder| *holder != id);
-        member.inbox_signal.notify_waiters();
+        member.wake_polls();
         Left { undelivered: member.inbox.into(), running: member.leases.len() }
     }
 
@@ -235,9 +235,25 @@ impl ExecutorRegistry {
         }
     }
 
-    /// What to wait on for the next inbox_signal.
-    pub(crate) fn inbox_signal(&self, id: Uuid) -> Option<Arc<Notify>> {
-        self.lock().members.get(&id).map(|member| member.inbox_signal.clone())
+    /// The same as soon as there is something, or the executor is to hear that nothing more comes. May be given up at any time:
+    /// what was taken is returned at once.
+    pub(crate) async fn take_next(
+        &self,
+        id: Uuid,
+        max: usize,
+        confirms: bool,
+        now: impl Fn() -> Timestamp,
+    ) -> Option<HandOut> {
+        let inbox_signal = self.lock().members.get(&id)?.inbox_signal.clone();
+        // Whoever leaves hears by its next poll only of what is to end.
+        let knows_that_it_drains = self.knows_that_it_drains(id);
+        loop {
+            let taken = self.take(id, max, confirms, now())?;
+            if !taken.is_empty() || (self.is_draining(id) && !knows_that_it_drains) {
+                return Some(taken);
+            }
+            inbox_signal.notified().await;
+        }
     }
 
     /// The executor is there and has these attempts.
@@ -466,5 +482,7 @@ impl RegisteredExecutor {
     }
 }
 
+#[cfg(all(test, shuttle))]
+mod races;
 #[cfg(test)]
 mod tests;

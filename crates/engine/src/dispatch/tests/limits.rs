@@ -125,7 +125,7 @@ fn a_rate_that_other_nodes_used_up_is_left_alone_until_its_time() {
         waiting_in(queue(GROUP, Pool::Fast, "noop"), n, 0, terms)
     };
     dispatcher.add_waiting(rated(1), now());
-    refused(&mut dispatcher, 1, SharedLimit::Rate("k".into()), Some(at(700)));
+    refused(&mut dispatcher, 1, SharedLimit::Rate(rate.as_ref().unwrap().counted_by()), Some(at(700)));
     dispatcher.add_waiting(rated(2), now());
     dispatcher.add_waiting(rated(3), now());
     dispatcher.time_passed(at(699));

@@ -94,7 +94,7 @@ impl ConcurrencyKey {
     }
 }
 
-/// At most `limit` attempts of one key start within any time as long as `per`; jobs that share a key need the same `per`.
+/// At most `limit` attempts of one key start within any time as long as `per`; jobs count together where key and `per` are the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

@@ -59,3 +59,27 @@ fn take_status(params: &mut Params) -> Result<Option<u8>, Problem> {
         || Problem::field(Code::InvalidQuery, "status", format!("must be one of {}", RunStatus::NAMES.join(", ")));
     RunStatus::code_of(&given).map(Some).ok_or_else(unknown)
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Uri;
+
+    use super::*;
+
+    #[test]
+    fn fuzz_run_search() {
+        let now = Timestamp::from_ms(1_792_800_000_000).unwrap();
+        ordo_fuzz::fuzz_text("run_search", include_str!("../../../tests/corpus/run_search.txt"), |text| {
+            let Ok(uri) = format!("/v1/runs?{text}").parse::<Uri>() else { return };
+            let Ok(mut params) = Params::of(&uri) else { return };
+            let Ok(filter) = take_filter(&mut params, now) else { return };
+            assert!(
+                filter.status.is_none_or(|code| usize::from(code) < RunStatus::NAMES.len()),
+                "{text:?}: {filter:?}"
+            );
+            let texts = [&filter.label, &filter.reason, &filter.executor];
+            assert!(texts.into_iter().flatten().all(|text| !text.is_empty()), "{text:?}: {filter:?}");
+            drop((params.take_limit(), params.take_cursor::<crate::http::params::Cursor>(), params.finish()));
+        });
+    }
+}

@@ -135,6 +135,23 @@ mod tests {
         ChangeHint::Run(RunId(Uuid::from_u128(n)))
     }
 
+    #[test]
+    fn fuzz_last_event_ids() {
+        ordo_fuzz::fuzz_text("last_event_id", include_str!("../../../tests/corpus/last_event_id.txt"), |text| {
+            let Ok(value) = axum::http::HeaderValue::from_str(text) else { return };
+            let headers = HeaderMap::from_iter([(LAST_EVENT_ID, value)]);
+            let is_empty = text.trim().is_empty();
+            if let Ok(id) = last_event_id::<String>(&headers) {
+                assert_eq!(id.as_deref(), Some(text.trim()).filter(|_| !is_empty));
+            }
+            match last_event_id::<u64>(&headers) {
+                Ok(None) => assert!(is_empty, "{text:?} is read as no id"),
+                Ok(Some(number)) => assert_eq!(text.trim().parse(), Ok(number)),
+                Err(_) => assert!(!text.is_ascii() || text.trim().parse::<u64>().is_err(), "{text:?} is refused"),
+            }
+        });
+    }
+
     #[tokio::test]
     async fn a_follower_is_woken_a_few_times_however_much_changes() {
         let (send, hints) = broadcast::channel(4_096);

@@ -59,6 +59,29 @@ mod tests {
         assert!(parse("  ").unwrap().is_empty());
     }
 
+    /// What would be typed to ask for the same.
+    fn typed(filter: &JobFilter) -> String {
+        let labels = filter.label_parts.iter().map(|part| format!("label:{part}"));
+        let state = filter.state.map(|state| format!("state:{}", state.name()));
+        let named = [("last", filter.last), ("trigger", filter.trigger)];
+        let free = [("tool", filter.tool.as_deref()), ("group", filter.group.as_deref())];
+        let fields = named.into_iter().chain(free).filter_map(|(field, value)| Some(format!("{field}:{}", value?)));
+        labels.chain(state).chain(fields).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn fuzz_job_search() {
+        ordo_fuzz::fuzz_text("job_search", include_str!("../../../tests/corpus/job_search.txt"), |text| {
+            match parse(text) {
+                Ok(filter) => {
+                    assert_eq!(filter.is_empty(), text.trim().is_empty(), "{text:?} finds {filter:?}");
+                    assert_eq!(parse(&typed(&filter)), Ok(filter), "{text:?} reads otherwise when it is typed again");
+                }
+                Err(why) => assert!(text.contains(':') && why.contains(": "), "{text:?} is refused with {why:?}"),
+            }
+        });
+    }
+
     #[test]
     fn what_is_impossible_is_refused_with_what_is_possible() {
         assert!(parse("state:asleep").unwrap_err().contains("active, paused"));

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ordo_model::job::{AfterMode, Cause, Definition, Event, KeySource, Routing};
-use ordo_model::{EntityId, JobId, Kind, RunId};
+use ordo_model::{EntityId, JobId, Kind, Millis, RunId};
 use serde_json::Value;
 
 use super::WholeEntry;
@@ -24,8 +24,8 @@ pub(super) struct SharedAccounts<'h> {
     runs: BTreeMap<RunId, SharedRun>,
     /// Attempts that are under way, by the concurrency key that they hold.
     holding: BTreeMap<RunId, String>,
-    /// When attempts began, by the key of their rate.
-    begun: BTreeMap<String, Vec<i64>>,
+    /// When attempts began, by the key of their rate and its window.
+    begun: BTreeMap<(String, Millis), Vec<i64>>,
     /// Ends that count for those who follow, by run.
     ended: BTreeMap<RunId, JobId>,
     /// What must be chained: a follower, and the run after whose end it runs.
@@ -127,7 +127,7 @@ impl<'h> SharedAccounts<'h> {
             require(others < max, || format!("run {run} began beside {others} others with {key}, {max} may run"))?;
         }
         if let Some((key, rate)) = rated {
-            let begun = self.begun.entry(key.clone()).or_default();
+            let begun = self.begun.entry((key.clone(), rate.per)).or_default();
             let slack = if self.history.is_shared { CLOCKS_DIFFER_MS } else { 0 };
             let since = at - i64::try_from(rate.per.ms()).unwrap_or(i64::MAX) + slack;
             let recent = begun.iter().filter(|before| **before > since).count();

@@ -51,7 +51,9 @@ impl Users {
                 patch.insert("concurrency_key".into(), limit);
             }
             if rng.chance(200) {
-                let limit = json!({ "key": "/tenant", "limit": rng.between(2, 6), "per": format!("{}ms", rng.skewed(500, 3_000)) });
+                // Jobs count together where they have the same window: few different ones.
+                let (most, per) = (rng.between(2, 6), (rng.skewed(500, 3_000) + 999) / 1_000);
+                let limit = json!({ "key": "/tenant", "limit": most, "per": format!("{per}s") });
                 patch.insert("rate_limit".into(), limit);
             }
             if !hooked && !before.is_empty() && rng.chance(350) {

@@ -59,11 +59,16 @@ impl ExecutorRegistry {
 }
 
 impl RegisteredExecutor {
+    /// All that wait, and the one that has just found nothing and is about to.
+    pub(super) fn wake_polls(&self) {
+        self.inbox_signal.notify_waiters();
+        self.inbox_signal.notify_one();
+    }
+
     /// Nothing more is put into the inbox, and what stood in it comes back.
     fn close(&mut self) -> Left {
         self.draining = true;
-        self.inbox_signal.notify_waiters();
-        self.inbox_signal.notify_one();
+        self.wake_polls();
         Left { undelivered: std::mem::take(&mut self.inbox).into(), running: self.leases.len() }
     }
 }

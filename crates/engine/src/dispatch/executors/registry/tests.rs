@@ -24,7 +24,7 @@ fn with_one_run(beaten: u64, heard: u64, renewed: u64) -> (ExecutorRegistry, Uui
     (registry, id)
 }
 
-fn attempt(executor: Uuid, run_id: RunId) -> StartedAttempt {
+pub(super) fn attempt(executor: Uuid, run_id: RunId) -> StartedAttempt {
     StartedAttempt {
         location: crate::commit::change::SlotLocation::Remote(executor),
         executor: ordo_model::Incarnation { executor: "a".into(), generation: executor },

@@ -49,7 +49,7 @@ pub(crate) async fn estimate(database: &ConnectionPools) -> Result<Stats, Fault>
         "SELECT {}, {}, {}, {}, {BYTES}",
         estimated("events", "events", "true"),
         estimated("entities", "entities", "true"),
-        estimated("entities", "entities_by_alarm", "alarm_at IS NOT NULL"),
+        estimated("entities", "entities_by_partition_and_alarm", "alarm_at IS NOT NULL"),
         estimated("chunks", "chunks", "true"),
     );
     one(database, &sql, &[&COUNTED_MAX]).await.map(|row| totals(&row))

@@ -193,6 +193,24 @@ async fn a_poll_that_crosses_the_goodbye_is_answered_at_once() {
 }
 
 #[tokio::test]
+async fn whoever_has_the_answer_to_its_report_has_the_run_no_more() {
+    let world = World::new().await;
+    let far = json!({ "label": "far", "tool_name": "render", "group": "gpu", "trigger": { "type": "manual" } });
+    let job = world.add(far).await;
+    for _ in 0..50 {
+        let executor = world.engine.register_executor(offer("a"), None).await.unwrap();
+        world.trigger(job.id).await;
+        let long = work_request(10, Millis::from_secs(60));
+        let given = world.engine.poll(Speaker::Admin, executor, long).await.unwrap().handed;
+        let Handed { assignment, .. } = &given[0];
+        let status = RemoteStatus::Completed { result: Value::Null };
+        let report = RemoteReport { run_id: assignment.run_id, token: assignment.token, status };
+        world.engine.report(Speaker::Admin, vec![report]).await.remove(0).unwrap();
+        assert!(matches!(world.engine.leave(Speaker::Admin, executor).await.unwrap(), Leaving::Left));
+    }
+}
+
+#[tokio::test]
 async fn changes_at_once_never_chain_jobs_into_a_ring() {
     let world = World::new().await;
     let mut accepted = [0; 4];

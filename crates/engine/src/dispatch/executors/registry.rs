@@ -327,6 +327,14 @@ impl ExecutorRegistry {
         }
     }
 
+    /// The same for whoever has it: its report is durable.
+    pub(crate) fn reported(&self, run_id: RunId, token: FencingToken) {
+        let holder = self.lock().holders.get(&run_id).copied();
+        if let Some(holder) = holder {
+            self.forget(holder, run_id, token);
+        }
+    }
+
     /// The attempt as it is in the leases of somebody whom the speaker may speak for.
     pub(crate) fn lease_of(&self, speaker: Speaker, run_id: RunId) -> Option<RunLease> {
         let inner = self.lock();

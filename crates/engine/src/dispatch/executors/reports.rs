@@ -56,20 +56,25 @@ pub enum ReportError {
 }
 
 impl Engine {
-    /// Takes reports in. Each is answered for itself, when its effect is durable.
+    /// Takes reports in. Each is answered for itself, when its effect is durable; whoever has the answer has the attempt no more.
     pub async fn report(&self, speaker: Speaker, reports: Vec<RemoteReport>) -> Vec<Result<(), ReportError>> {
         self.host_holders(speaker, reports.iter().map(|report| report.run_id)).await;
         let mut waiting = Vec::with_capacity(reports.len());
         for report in reports {
-            waiting.push(match self.prepare(speaker, report).await {
-                Ok(request) => Ok(self.queue(request)),
-                Err(error) => Err(error),
-            });
+            let attempt = (report.run_id, report.token);
+            let prepared = self.prepare(speaker, report).await;
+            waiting.push(prepared.map(|request| (attempt, self.queue(request))));
         }
         let mut answers = Vec::with_capacity(waiting.len());
         for one in waiting {
             answers.push(match one {
-                Ok(answer) => settled(answer.await.unwrap_or(Err(SubmitError::Stopped))),
+                Ok(((run_id, token), answer)) => {
+                    let answer = settled(answer.await.unwrap_or(Err(SubmitError::Stopped)));
+                    if answer.is_ok() {
+                        self.registry().reported(run_id, token);
+                    }
+                    answer
+                }
                 Err(error) => Err(error),
             });
         }

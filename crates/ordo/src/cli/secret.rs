@@ -38,20 +38,9 @@ pub(crate) struct SetArgs {
     #[command(flatten)]
     pub(crate) name: NameArg,
     /// Reads standard input, which is the default
-    #[arg(value_name = "-", value_parser = standard_input, conflicts_with = "value_file")]
-    pub(crate) from: Option<()>,
+    #[arg(value_name = "-", conflicts_with = "value_file")]
+    pub(crate) from: Option<PathBuf>,
     /// The file with the value; - reads standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) value_file: Option<PathBuf>,
-}
-
-/// Only a dash: a value that is typed here would stay in the history of the shell.
-fn standard_input(word: &str) -> Result<(), &'static str> {
-    if word == "-" {
-        return Ok(());
-    }
-    Err(
-        "a value on the command line stays in the shell's history and can be seen by others: pipe it in, or name a file \
-         with --value-file",
-    )
 }

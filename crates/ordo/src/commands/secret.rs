@@ -9,7 +9,7 @@ use super::find::text;
 use super::pages;
 use super::talk::CommandSession;
 use crate::cli::secret::{SecretSubcommand, SetArgs};
-use crate::error::{Exit, Result};
+use crate::error::{Error, Exit, Result};
 use crate::locate::path_segment;
 use crate::output::{table, time};
 use crate::secret_input;
@@ -39,7 +39,14 @@ fn path(name: &str) -> String {
 
 async fn set(talk: &CommandSession, args: &SetArgs) -> Result<Exit> {
     let name = &args.name.name;
-    let file = args.from.map(|()| Path::new("-")).or(args.value_file.as_deref());
+    // Not repeated: whatever was typed there may be the value.
+    if args.from.as_deref().is_some_and(|word| word != Path::new("-")) {
+        return Err(Error::misused(
+            "a value on the command line stays in the shell's history and can be seen by others",
+        )
+        .hint("pipe it in, or name a file with --value-file"));
+    }
+    let file = args.from.as_deref().or(args.value_file.as_deref());
     let value = secret_input::value(&format!("Value of {name} (not shown): "), file)?;
     let kept = talk.client.put::<Value, _>(&path(name), &SecretValue { value: value.as_str().to_owned() }).await?;
     talk.value(&kept, || format!("{name} is set; refer to it by {}\n", json!({ "secret": name })))?;

@@ -129,9 +129,9 @@ async fn read(store: &PostgresStore) {
         store.all_chunks(Some((Uuid::from_u128(1), 0)), PAGE).await.unwrap();
         store.all_keys(Some(b"key"), PAGE).await.unwrap();
         assert!(store.forget_dedup(at(5_000), PAGE).await.unwrap() > 0);
-        let told = store.estimate().await.unwrap();
+        let estimate = store.estimate().await.unwrap();
         let is_near = |number: u64| number > u64::from(JOBS) / 2;
-        assert!(is_near(told.events) && is_near(told.entities) && is_near(told.alarms), "{told:?}");
+        assert!(is_near(estimate.events) && is_near(estimate.entities) && is_near(estimate.alarms), "{estimate:?}");
         store.ping().await.unwrap();
         store.try_write().await.unwrap();
     }

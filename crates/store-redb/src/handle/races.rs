@@ -74,7 +74,7 @@ fn row(id: u128) -> Vec<u8> {
     id.to_be_bytes().to_vec()
 }
 
-/// What was acknowledged, as those who were told know it.
+/// What was acknowledged, as those who have the answers know it.
 #[derive(Clone, Default)]
 struct Acknowledged(Arc<Mutex<Vec<u128>>>);
 

@@ -11,8 +11,12 @@ use crate::common::{Daemon, Ran, World};
 const VALUE: &str = "correct-horse-battery-staple-4711";
 
 fn set(world: &World, name: &str, value: &str) -> Ran {
+    piped(world, &["secret", "set", name], value)
+}
+
+fn piped(world: &World, words: &[&str], value: &str) -> Ran {
     use std::io::Write;
-    let mut command = world.command(&["secret", "set", name]);
+    let mut command = world.command(words);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(value.as_bytes()).unwrap();
     child.wait_with_output().unwrap().into()
@@ -53,6 +57,10 @@ fn a_secret_is_set_listed_and_removed_without_being_seen() {
     world.ordo(&["secret", "remove", "mail"]).refused(1, &["[secret_not_found]"]);
     set(&world, "a b", "x").refused(1, &["[invalid_secret]"]);
     set(&world, "empty", "\n").refused(1, &["empty"]);
+    piped(&world, &["secret", "set", "dash", "-"], VALUE).done();
+    let typed = world.ordo(&["secret", "set", "typed", VALUE]);
+    typed.refused(2, &["history", "--value-file"]);
+    assert!(!format!("{typed:?}").contains(VALUE), "what may be the value is not repeated: {typed:?}");
 }
 
 #[test]

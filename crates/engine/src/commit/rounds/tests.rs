@@ -1,7 +1,7 @@
 //! Rounds as stories: gathering, losing to others, building on what was lost.
 
 use ordo_model::incident::{By, Incident, IncidentCommand, IncidentSource, Severity, StartIncident};
-use ordo_model::job::{Definition, Pool, Refusal, SlotReservation, SlottedCommand, Stage};
+use ordo_model::job::{AttemptReport, Command, Definition, Pool, Refusal, SlotReservation, SlottedCommand, Stage};
 use ordo_model::{FencingToken, Incarnation, JobId, RunId};
 use ordo_store::Disposition;
 use ordo_store_redb::RedbStore;

@@ -12,6 +12,7 @@ pub(crate) mod entity_command;
 pub(crate) mod job_command;
 pub(crate) mod kinds;
 mod planner;
+pub(crate) mod queue;
 pub mod rounds;
 pub(crate) mod state;
 mod unique;

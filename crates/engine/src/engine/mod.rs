@@ -32,6 +32,7 @@ use uuid::Uuid;
 use crate::cluster::{self, NodeDetails};
 use crate::commit::batcher::BatcherMessage;
 use crate::commit::encoding::actor::encode_actor;
+use crate::commit::queue::BatcherQueue;
 use crate::core::{Input, News};
 use crate::dispatch::PoolSizes;
 use crate::dispatch::executors::lease::LostExecutors;
@@ -111,7 +112,7 @@ struct Shared {
     vault: Vault,
     me: Incarnation,
     options: EngineOptions,
-    batcher: mpsc::UnboundedSender<BatcherMessage>,
+    batcher: BatcherQueue,
     core: mpsc::UnboundedSender<CoreMessage>,
     inputs: mpsc::UnboundedSender<Input>,
     registry: Arc<ExecutorRegistry>,
@@ -266,7 +267,7 @@ impl Engine {
         &self.shared.admission
     }
 
-    pub(crate) fn batcher(&self) -> &mpsc::UnboundedSender<BatcherMessage> {
+    pub(crate) fn batcher(&self) -> &BatcherQueue {
         &self.shared.batcher
     }
 

@@ -15,6 +15,7 @@ use crate::cluster::NodeLoads;
 use crate::commit::batcher::{BatcherMessage, chain};
 use crate::commit::change::StartedAttempt;
 use crate::commit::job_command::Request;
+use crate::commit::queue::BatcherQueue;
 use crate::core::{Core, CoreCommand, Effect, Input};
 use crate::dispatch::Find;
 use crate::dispatch::executors::registry::ExecutorRegistry;
@@ -67,7 +68,7 @@ pub(crate) struct CoreShell {
     pub(crate) core: Core,
     pub(crate) clock: SharedClock,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) batcher: mpsc::UnboundedSender<BatcherMessage>,
+    pub(crate) batcher: BatcherQueue,
     pub(crate) inputs: mpsc::UnboundedReceiver<Input>,
     pub(crate) input_tx: mpsc::UnboundedSender<Input>,
     pub(crate) messages: mpsc::UnboundedReceiver<CoreMessage>,

@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 use super::shell::{CoreMessage, CoreShell};
 use super::{Engine, EngineOptions, Shared, intake, settling, upkeep};
 use crate::cluster::{self, ClusterMember, NodeLoads, NodeOffer, Reviewer, Roster};
-use crate::commit::batcher::{Batcher, BatcherMessage};
+use crate::commit::batcher::{Batcher, BatcherState};
+use crate::commit::queue::{BatcherInbox, BatcherQueue, batcher_queue};
 use crate::commit::rounds::Rounds;
 use crate::core::{Core, Input};
 use crate::dispatch::Draws;
@@ -43,7 +44,7 @@ type FlushOfRun = (RunId, oneshot::Sender<()>);
 
 /// Where messages are sent, by who receives them.
 struct Links {
-    batcher: UnboundedSender<BatcherMessage>,
+    batcher: BatcherQueue,
     inputs: UnboundedSender<Input>,
     core: UnboundedSender<CoreMessage>,
     lines: UnboundedSender<LineOfRun>,
@@ -55,7 +56,7 @@ struct Links {
 
 /// The other ends: each is taken by the one that it is for.
 struct Inboxes {
-    batcher: UnboundedReceiver<BatcherMessage>,
+    batcher: BatcherInbox,
     inputs: UnboundedReceiver<Input>,
     core: UnboundedReceiver<CoreMessage>,
     lines: UnboundedReceiver<LineOfRun>,
@@ -66,7 +67,7 @@ struct Inboxes {
 }
 
 fn channels() -> (Links, Inboxes) {
-    let (to_batcher, batcher) = unbounded_channel();
+    let (to_batcher, batcher) = batcher_queue();
     let (to_inputs, inputs) = unbounded_channel();
     let (to_core, core) = unbounded_channel();
     let (to_lines, lines) = unbounded_channel();
@@ -105,17 +106,12 @@ struct Wiring {
 }
 
 impl Wiring {
-    fn batcher(&self, queue: UnboundedReceiver<BatcherMessage>) -> Batcher {
-        Batcher {
-            rounds: Rounds::new(self.store.is_shared(), self.options.flush_delay, self.metrics.clone())
-                .with_tables(self.store.has_tables()),
-            store: self.store.clone(),
-            clock: self.clock.clone(),
-            queue,
-            core: self.links.inputs.clone(),
-            hints: self.hints.clone(),
-            metrics: self.metrics.clone(),
-        }
+    fn start_batcher(&self, inbox: BatcherInbox) -> JoinHandle<()> {
+        let rounds = Rounds::new(self.store.is_shared(), self.options.flush_delay, self.metrics.clone())
+            .with_tables(self.store.has_tables());
+        let (store, clock, core) = (self.store.clone(), self.clock.clone(), self.links.inputs.clone());
+        let state = BatcherState::new(rounds, store, clock, core, self.hints.clone(), self.metrics.clone());
+        Batcher::start(state, inbox, &self.links.batcher)
     }
 
     fn log_writer(&self, lines: UnboundedReceiver<LineOfRun>, flushes: UnboundedReceiver<FlushOfRun>) -> LogWriter {
@@ -251,7 +247,7 @@ impl Engine {
         let reviewer = Reviewer::new(store.clone(), runner.clone(), registry, inputs.clone(), core);
         let shell = wiring.shell(runner, inboxes.inputs, inboxes.core)?;
         let log_writer = wiring.log_writer(inboxes.lines, inboxes.flushes);
-        let tasks = vec![wiring.batcher(inboxes.batcher).start(), tokio::spawn(log_writer.run())];
+        let tasks = vec![wiring.start_batcher(inboxes.batcher), tokio::spawn(log_writer.run())];
         let stopping = CancellationToken::new();
         let engine = wiring.engine(stopping.clone(), tasks);
         engine.recover().await?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ordo_model::JobId;
 use ordo_model::job::{Command, Definition, Run};
+use ordo_model::limits::WAITING_COMMANDS_MAX;
 use ordo_store::{Chunk, Fault};
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -82,10 +83,19 @@ impl Engine {
     pub(crate) async fn send(&self, mut request: Request) -> JobReply {
         chains::prepare(self, &mut request).await?;
         let (submission, answer) = self.sign(request).answered();
-        let mut submissions = vec![submission];
-        self.admit(&mut submissions).map_err(|Full| SubmitError::Overloaded)?;
-        drop(self.batcher().send(BatcherMessage::Commands(submissions)));
+        self.hand_in(submission).map_err(|Full| SubmitError::Overloaded)?;
         answer.await.unwrap_or(Err(SubmitError::Stopped))
+    }
+
+    /// Gives a command its share of what may wait, and has it carried out: right here if nothing else waits.
+    fn hand_in(&self, submission: Submission) -> Result<(), Full> {
+        let mut admitted = [submission];
+        self.admit(&mut admitted)?;
+        let [submission] = admitted;
+        let is_alone = self.admission().available_permits() + 1 >= WAITING_COMMANDS_MAX;
+        // A batcher that is gone drops the reply, and whoever waits for it learns that.
+        drop(self.batcher().submit(submission, is_alone));
+        Ok(())
     }
 
     /// Gives each command its share of what may wait at once. Wakes, starts and reports need none: the slots bound them,
@@ -124,9 +134,7 @@ impl Engine {
         extras: CommitExtras,
     ) -> Result<Committed<T>, SubmitError<T::Refusal>> {
         let (command, answer) = EntityCommand::<T>::pair(id, command, extras, self.actor());
-        let mut submissions = vec![Submission::new(command)];
-        self.admit(&mut submissions).map_err(|Full| SubmitError::Overloaded)?;
-        drop(self.batcher().send(BatcherMessage::Commands(submissions)));
+        self.hand_in(Submission::new(command)).map_err(|Full| SubmitError::Overloaded)?;
         answer.await.unwrap_or(Err(SubmitError::Stopped))
     }
 

@@ -10,6 +10,7 @@ use ordo_store::Chunk;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::commit::batcher::{BatcherMessage, chain};
+use crate::commit::queue::BatcherQueue;
 use crate::read::change_hint::{ChangeHint, ChangeHints};
 use crate::run::logs::LogLine;
 
@@ -29,7 +30,7 @@ pub fn line_seq(attempt: u32, place: u32) -> u64 {
 pub(crate) struct LogWriter {
     pub lines: mpsc::UnboundedReceiver<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedReceiver<(RunId, oneshot::Sender<()>)>,
-    pub(crate) batcher: mpsc::UnboundedSender<BatcherMessage>,
+    pub(crate) batcher: BatcherQueue,
     pub live: ChangeHints,
     places: HashMap<(RunId, u32), u32>,
     gathered: Vec<(RunId, LogLine)>,
@@ -39,7 +40,7 @@ impl LogWriter {
     pub(crate) fn new(
         lines: mpsc::UnboundedReceiver<(RunId, LogLine)>,
         flushes: mpsc::UnboundedReceiver<(RunId, oneshot::Sender<()>)>,
-        batcher: mpsc::UnboundedSender<BatcherMessage>,
+        batcher: BatcherQueue,
         live: ChangeHints,
     ) -> LogWriter {
         LogWriter { lines, flushes, batcher, live, places: HashMap::new(), gathered: Vec::new() }

@@ -7,14 +7,15 @@ use ordo_model::limits::{RESULT_INLINE_MAX_BYTES, RESULT_MAX_BYTES};
 use ordo_model::{RunId, Timestamp};
 use ordo_store::{Chunk, Fault};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use crate::commit::batcher::BatcherMessage;
+use crate::commit::queue::BatcherQueue;
 use crate::run::log_writer::RESULT_SEQ;
 
 /// The report of a completed attempt. A large result is stored first, so that whoever sees the end finds it.
 pub(crate) async fn bounded(
-    batcher: &mpsc::UnboundedSender<BatcherMessage>,
+    batcher: &BatcherQueue,
     run_id: RunId,
     started_at: Timestamp,
     result: Value,

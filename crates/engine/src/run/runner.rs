@@ -14,8 +14,9 @@ use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::commit::batcher::{BatcherMessage, chain};
+use crate::commit::batcher::chain;
 use crate::commit::change::{SlotLocation, StartedAttempt};
+use crate::commit::queue::BatcherQueue;
 use crate::core::{FinishedAttempt, Input};
 use crate::run::gate::Gate;
 use crate::run::logs::{LogLine, LogSink};
@@ -45,7 +46,7 @@ pub(crate) struct Runner {
     pub(crate) vault: Vault,
     pub clock: SharedClock,
     pub core: mpsc::UnboundedSender<Input>,
-    pub batcher: mpsc::UnboundedSender<BatcherMessage>,
+    pub batcher: BatcherQueue,
     pub lines: mpsc::UnboundedSender<(RunId, LogLine)>,
     pub flushes: mpsc::UnboundedSender<(RunId, oneshot::Sender<()>)>,
     pub sampling: Sampling,

@@ -24,6 +24,7 @@ pub use definition::diff::{FieldChange, field_changes};
 pub use definition::key::{ConcurrencyKey, KeySource, OnConflict, RateLimit, UniqueKey};
 pub use definition::policy::{Block, Misfire, Retention, Retry, Routing};
 pub use definition::reaction::{IncidentPolicy, Reaction};
+pub use definition::tags::{TAG_PATTERN, check_tag};
 pub use definition::trigger::Trigger;
 pub use definition::{Definition, Invalid};
 pub use event::{Cause, Event, SkipReason, Timeliness};

@@ -17,6 +17,7 @@ pub(crate) struct JobRow {
     pub(crate) label: String,
     pub(crate) tool: String,
     pub(crate) group: Option<String>,
+    pub(crate) tags: Vec<String>,
     pub(crate) schedule: String,
     /// Only when it is not active.
     pub(crate) state: Option<Badge>,
@@ -52,6 +53,7 @@ impl JobRow {
             label: job.definition.label.clone(),
             tool: job.definition.tool_name.clone(),
             group: Some(job.definition.group.clone()).filter(|group| group != "default"),
+            tags: job.definition.tags.iter().cloned().collect(),
             schedule: sentence(&job.definition),
             state: (state != JobState::Active).then(|| Badge::of_state(state)),
             paused_reason,

@@ -248,6 +248,32 @@ async fn a_page_of_runs_costs_few_reads_whatever_is_looked_for_and_its_cursors_l
     }
 }
 
+/// Its events are mostly those of runs: what it was is found without going through them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_definitions_of_a_job_cost_no_more_reads_however_often_it_ran() {
+    let world = World::new().await;
+    let job = world.add(json!({ "label": "busy", "tool_name": "noop", "trigger": { "type": "manual" } })).await;
+    let patch = json!({ "priority": 9, "block": "concurrent" }).as_object().unwrap().clone();
+    send(&world, vec![(job.id, Command::Update { patch, if_revision: None, if_followed: None })]).await;
+    for _ in 0..10 {
+        let trigger = |_| (job.id, Command::Trigger { tool_input: None, traceparent: None });
+        send(&world, (0..100).map(trigger).collect()).await;
+        quiet(&world).await;
+    }
+    let store = CountingStore::around(world.engine.queries().store());
+    let queries = Queries::new(store.clone());
+    let now = queries.load_jobs(&[job.id]).await.unwrap().remove(0).unwrap();
+    assert!(now.version > 2_000, "it has {} events", now.version);
+    store.take_reads();
+    let found = queries.revisions(&now).await.unwrap();
+    assert_eq!(store.take_reads(), 1);
+    assert_eq!(
+        found.kept.iter().map(|one| (one.revision, one.definition.priority)).collect::<Vec<_>>(),
+        [(2, 9), (1, 5)]
+    );
+    assert!(!found.is_cut);
+}
+
 /// The picture of a time: however many runs it holds, two reads, and no run is counted twice or not at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_histogram_of_runs_costs_two_reads_and_counts_each_run_once_or_says_that_there_are_more() {

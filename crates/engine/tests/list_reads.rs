@@ -125,7 +125,7 @@ async fn a_page_of_jobs_costs_few_reads_whatever_is_looked_for() {
             store.take_reads();
             let page = queries.jobs(&query).await.unwrap();
             let jobs: Vec<JobId> = page.items.iter().map(|job| job.id).collect();
-            queries.recent_runs(&jobs, 30).await.unwrap();
+            queries.recent_statuses(&jobs, 30).await.unwrap();
             let reads = store.take_reads();
             assert!(reads <= READS_MAX, "{reads} reads for {query:?}");
             worst = worst.max((reads, format!("{query:?}")));
@@ -243,6 +243,10 @@ async fn a_page_of_runs_costs_few_reads_whatever_is_looked_for_and_its_cursors_l
     store.take_reads();
     let recent = queries.recent_runs(&ids[..PAGE], 30).await.unwrap();
     assert_eq!(store.take_reads(), 2);
+    let statuses = queries.recent_statuses(&ids[..PAGE], 30).await.unwrap();
+    assert_eq!(store.take_reads(), 2);
+    let kinds = recent.iter().map(|runs| runs.iter().map(|run| run.status.kind()).collect()).collect::<Vec<Vec<_>>>();
+    assert_eq!(statuses, kinds);
     for (job, runs) in ids[..PAGE].iter().zip(recent) {
         assert!(!runs.is_empty() && runs.iter().all(|run| run.job_id == *job) && runs.is_sorted_by(|a, b| a.id > b.id));
     }

@@ -30,7 +30,7 @@ pub use definition::{Definition, Invalid};
 pub use event::{Cause, Event, SkipReason, Timeliness};
 pub use outbox::Notice;
 pub use pace::{Pace, Pool};
-pub use run::{AttemptError, Run, RunStatus};
+pub use run::{AttemptError, Run, RunStatus, RunStatusKind};
 pub use shard::{Shard, ShardEnd, ShardPosition};
 pub use state::{ActiveRun, Attempt, Backfill, Job, JobState, Last, Phase, RunHistory, Stage};
 pub use verdict::Verdict;

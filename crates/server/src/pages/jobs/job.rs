@@ -112,7 +112,7 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<JobId>) -> Result<Re
         next: job.next_tick_at().map(|at| times.relative(at)),
         failing: failing(&ctx, &job, &runs),
         running: job.active.len(),
-        beats: heartbeat::draw(&runs),
+        beats: heartbeat::draw(&runs.iter().map(|run| run.status.kind()).collect::<Vec<_>>()),
         success: success(&runs),
         duration: scatter::draw(&runs, Measure::Duration, run_href),
         lateness: scatter::draw(&runs, Measure::Lateness, run_href),

@@ -35,7 +35,7 @@ impl JobRow {
     /// Rows with the beats of their last runs, which are read together.
     pub(crate) async fn read_all(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<JobRow>, Fault> {
         let ids: Vec<JobId> = jobs.iter().map(|job| job.id).collect();
-        let runs = ctx.app.engine.queries().recent_runs(&ids, heartbeat::BEATS).await?;
+        let runs = ctx.app.engine.queries().recent_statuses(&ids, heartbeat::BEATS).await?;
         Ok(jobs.iter().zip(runs).map(|(job, runs)| JobRow::of(ctx, job, heartbeat::draw(&runs))).collect())
     }
 

@@ -327,6 +327,7 @@ def has_a_client(world: World) -> None:
     said = json.loads(done.stdout)
     (first, revision), (second, later) = said["ensured"]
     assert first == second and revision == later, said["ensured"]
+    assert said["tagged"] == [[f"{world.group} hourly", ["hourly", "team:sdk"]]], said["tagged"]
     assert said["changed"] == [first, {"n": 2}, "1m"], said["changed"]
     assert said["anew"] != first, "a job that was cancelled is not the one that is ensured"
     assert len(said["race"]) == 4 and len(set(said["race"])) == 1, said["race"]

@@ -11,9 +11,9 @@ export async function seed(world) {
   await add("heartbeat", { ...script("printf '\\033[32mok\\033[0m beat %s\\n' \"$ORDO_RUN_ID\""), trigger: every("2s"), description: "Says that it is alive." });
   await add("sync-inventory", { ...script("for n in 1 2 3; do echo \"page $n\"; done; sleep 0.4"), trigger: every("5s") });
   await add("ping-status", { tool_name: "http", tool_input: { method: "GET", url: `${world.url}/healthz` }, trigger: every("3s") });
-  await add("backup-database", { ...script("echo 'connecting to db-1'; echo 'pg_dump: error: connection refused' >&2; exit 1"), trigger: every("6s"), description: "Dumps the orders database to the vault." });
+  await add("backup-database", { ...script("echo 'connecting to db-1'; echo 'pg_dump: error: connection refused' >&2; exit 1"), trigger: every("6s"), description: "Dumps the orders database to the vault.", tags: ["nightly", "team:storage", "vault"] });
   await add("flaky-import", { ...script("[ $(($(date +%s) / 9 % 4)) -ne 0 ] || { echo 'upstream said 502' >&2; exit 3; }; echo imported"), trigger: every("7s"), retry: { max_attempts: 3, backoff: "1s" } });
-  await add("nightly-report", { ...script("echo report"), trigger: cron("0 2 * * *"), timeout: "10m", retry: { max_attempts: 3, backoff: "30s" } });
+  await add("nightly-report", { ...script("echo report"), tags: ["nightly", "team:finance"], trigger: cron("0 2 * * *"), timeout: "10m", retry: { max_attempts: 3, backoff: "30s" } });
   await add("spring-cleaning", { ...script("echo clean"), trigger: cron("30 2 * * *") });
   await add("weekday-digest", { tool_name: "http", tool_input: { method: "POST", url: `${world.url}/healthz`, body: "{}" }, trigger: cron("0 9 * * MON-FRI") });
   await add("quarter-hourly-rollup", { tool_name: "noop", trigger: cron("*/15 * * * *", "UTC") });

@@ -66,6 +66,31 @@ async fn a_search_narrows_by_all_that_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_is_found_by_its_tags_as_they_are_now() {
+    let world = World::new().await;
+    let tagged = |label: &str, tags: &[&str]| json!({ "label": label, "tool_name": "noop", "trigger": { "type": "manual" }, "tags": tags });
+    let report = world.add(tagged("report", &["nightly", "team:billing"])).await.id;
+    world.add(tagged("backup", &["nightly"])).await;
+    world.add(tagged("mail", &["nightly-mail"])).await;
+    let labels = async |tags: &[&str], order| {
+        let filter = JobFilter { tags: tags.iter().map(|tag| (*tag).to_owned()).collect(), ..JobFilter::default() };
+        walk(&world, &filter, order, 1).await.into_iter().map(|job| job.definition.label.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(labels(&["nightly"], JobOrder::Label).await, ["backup", "report"]);
+    assert_eq!(labels(&["nightly", "team:billing"], JobOrder::Label).await, ["report"]);
+    assert_eq!(labels(&["nightly"], JobOrder::Newest).await, ["backup", "report"]);
+    assert_eq!(labels(&["night"], JobOrder::Label).await, [""; 0]);
+
+    let changes = json!({ "label": "a-report", "tags": ["team:billing"] });
+    let patch = changes.as_object().unwrap().clone();
+    world.engine.submit(report, Command::Update { patch, if_revision: None, if_followed: None }).await.unwrap();
+    assert_eq!(labels(&["nightly"], JobOrder::Label).await, ["backup"]);
+    assert_eq!(labels(&["team:billing"], JobOrder::Label).await, ["a-report"]);
+    world.engine.submit(report, Command::Cancel { reason: None }).await.unwrap();
+    assert_eq!(labels(&["team:billing"], JobOrder::Oldest).await, ["a-report"], "a list shows cancelled jobs too");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_is_found_by_the_run_that_ended_last_and_only_once() {
     let world = World::new().await;
     let failing = world.add(manual("flaky", &json!({ "times": 100 }))).await.id;

@@ -35,7 +35,8 @@ const PAGE: usize = 50;
 const READS_MAX: usize = 10;
 const ORDERS: [JobOrder; 4] = [JobOrder::Label, JobOrder::Next, JobOrder::Newest, JobOrder::Oldest];
 
-/// Many manual and scheduled jobs, three with a webhook, six paused, some of each that run.
+/// Many manual and scheduled jobs, three with a webhook, six paused, some of each that run. All have a tag, every second
+/// another one, and every hundredth a third.
 async fn filled(count: usize) -> (World, Arc<CountingStore>, Queries) {
     let world = World::new().await;
     let jobs = (0..count).map(|n| (JobId(new_id()), schedule(n))).collect::<Vec<_>>();
@@ -54,11 +55,17 @@ fn schedule(n: usize) -> Command {
         n if n % 3 == 0 => json!({ "type": "scheduled", "every": format!("{}h", 24 + n % 100) }),
         _ => json!({ "type": "manual" }),
     };
-    definition(&format!("{:04}-{n}", (n * 7) % MANY), "noop", &trigger)
+    let tags = ["all", "even", "few"].into_iter().zip([1, 2, 100]).filter(|(_, each)| n.is_multiple_of(*each));
+    tagged(&format!("{:04}-{n}", (n * 7) % MANY), "noop", &trigger, &tags.map(|(tag, _)| tag).collect::<Vec<_>>())
 }
 
 fn definition(label: &str, tool: &str, trigger: &Value) -> Command {
-    let given = json!({ "label": label, "tool_name": tool, "tool_input": { "times": 1_000_000 }, "trigger": trigger });
+    tagged(label, tool, trigger, &[])
+}
+
+fn tagged(label: &str, tool: &str, trigger: &Value, tags: &[&str]) -> Command {
+    let input = json!({ "times": 1_000_000 });
+    let given = json!({ "label": label, "tool_name": tool, "tool_input": input, "trigger": trigger, "tags": tags });
     Command::Schedule { definition: Box::new(serde_json::from_value::<Definition>(given).unwrap()), held: false }
 }
 
@@ -77,6 +84,11 @@ fn filters() -> Vec<JobFilter> {
         JobFilter { label_parts: vec!["nowhere".into()], ..all() },
         JobFilter { tool: Some("nothing".into()), ..all() },
         JobFilter { group: Some("default".into()), ..all() },
+        JobFilter { tags: vec!["all".into()], ..all() },
+        JobFilter { tags: vec!["even".into()], ..all() },
+        JobFilter { tags: vec!["all".into(), "few".into()], ..all() },
+        JobFilter { tags: vec!["all".into()], state: Some(JobState::Paused), ..all() },
+        JobFilter { tags: vec!["nowhere".into()], ..all() },
         JobFilter { last: Some("failed"), ..all() },
         JobFilter { last: Some("completed"), ..all() },
     ];
@@ -113,7 +125,7 @@ async fn a_page_of_jobs_costs_few_reads_whatever_is_looked_for() {
             store.take_reads();
             let page = queries.jobs(&query).await.unwrap();
             let jobs: Vec<JobId> = page.items.iter().map(|job| job.id).collect();
-            queries.recent_runs(&jobs, 30).await.unwrap();
+            queries.recent_statuses(&jobs, 30).await.unwrap();
             let reads = store.take_reads();
             assert!(reads <= READS_MAX, "{reads} reads for {query:?}");
             worst = worst.max((reads, format!("{query:?}")));
@@ -136,14 +148,21 @@ async fn every_list_of_jobs_holds_exactly_the_jobs_that_fit() {
         for filter in filters() {
             let state = |job: &Job| filter.state.is_none_or(|state| job.state() == state);
             let trigger = |job: &Job| filter.trigger.is_none_or(|name| job.definition.trigger.name() == name);
-            if filter != (JobFilter { state: filter.state, trigger: filter.trigger, ..JobFilter::default() }) {
+            let tags = |job: &Job| filter.tags.iter().all(|tag| job.definition.tags.contains(tag));
+            let tested = JobFilter {
+                state: filter.state,
+                trigger: filter.trigger,
+                tags: filter.tags.clone(),
+                ..JobFilter::default()
+            };
+            if filter != tested {
                 continue;
             }
             for order in ORDERS {
                 let query = JobQuery { filter: filter.clone(), order, after: None, limit: 170 };
                 let found = walk(&queries, &query, async || {}).await;
                 let is_there = |job: &Job| order != JobOrder::Next || job.next_wake(OUTBOX_FLUSH_DELAY).is_some();
-                let wanted = all.iter().filter(|job| state(job) && trigger(job) && is_there(job)).count();
+                let wanted = all.iter().filter(|job| state(job) && trigger(job) && tags(job) && is_there(job)).count();
                 let ids: BTreeSet<JobId> = found.iter().map(|job| job.id).collect();
                 assert_eq!((found.len(), ids.len()), (wanted, wanted), "{filter:?} {order:?} {is_old}");
                 let labels: Vec<&String> = found.iter().map(|job| &job.definition.label).collect();
@@ -224,9 +243,39 @@ async fn a_page_of_runs_costs_few_reads_whatever_is_looked_for_and_its_cursors_l
     store.take_reads();
     let recent = queries.recent_runs(&ids[..PAGE], 30).await.unwrap();
     assert_eq!(store.take_reads(), 2);
+    let statuses = queries.recent_statuses(&ids[..PAGE], 30).await.unwrap();
+    assert_eq!(store.take_reads(), 2);
+    let kinds = recent.iter().map(|runs| runs.iter().map(|run| run.status.kind()).collect()).collect::<Vec<Vec<_>>>();
+    assert_eq!(statuses, kinds);
     for (job, runs) in ids[..PAGE].iter().zip(recent) {
         assert!(!runs.is_empty() && runs.iter().all(|run| run.job_id == *job) && runs.is_sorted_by(|a, b| a.id > b.id));
     }
+}
+
+/// Its events are mostly those of runs: what it was is found without going through them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_definitions_of_a_job_cost_no_more_reads_however_often_it_ran() {
+    let world = World::new().await;
+    let job = world.add(json!({ "label": "busy", "tool_name": "noop", "trigger": { "type": "manual" } })).await;
+    let patch = json!({ "priority": 9, "block": "concurrent" }).as_object().unwrap().clone();
+    send(&world, vec![(job.id, Command::Update { patch, if_revision: None, if_followed: None })]).await;
+    for _ in 0..10 {
+        let trigger = |_| (job.id, Command::Trigger { tool_input: None, traceparent: None });
+        send(&world, (0..100).map(trigger).collect()).await;
+        quiet(&world).await;
+    }
+    let store = CountingStore::around(world.engine.queries().store());
+    let queries = Queries::new(store.clone());
+    let now = queries.load_jobs(&[job.id]).await.unwrap().remove(0).unwrap();
+    assert!(now.version > 2_000, "it has {} events", now.version);
+    store.take_reads();
+    let found = queries.revisions(&now).await.unwrap();
+    assert_eq!(store.take_reads(), 1);
+    assert_eq!(
+        found.kept.iter().map(|one| (one.revision, one.definition.priority)).collect::<Vec<_>>(),
+        [(2, 9), (1, 5)]
+    );
+    assert!(!found.is_cut);
 }
 
 /// The picture of a time: however many runs it holds, two reads, and no run is counted twice or not at all.

@@ -13,6 +13,10 @@ pub const TOOL_NAME_MAX_BYTES: usize = 100;
 pub const TOOL_INPUT_MAX_BYTES: usize = 256 * 1024;
 /// The description of a job, and the address of its runbook.
 pub const NOTE_MAX_BYTES: usize = 1_000;
+/// Tags of one job.
+pub const TAGS_MAX: usize = 16;
+/// A tag of a job.
+pub const TAG_MAX_BYTES: usize = 40;
 /// The name of a group of executors.
 pub const GROUP_MAX_BYTES: usize = 100;
 /// The slug of a hook.

@@ -24,7 +24,7 @@ pub enum View {
     Queue,
     /// due time, job → nothing: jobs whose history is to be trimmed
     Retention,
-    /// kind of entity, number of the index, key → value: the small indexes, of jobs (hook, chain, trigger) and of all
+    /// kind of entity, number of the index, key → value: the small indexes, of jobs (hook, chain, trigger, tag) and of all
     /// other things
     Index,
     /// incident → nothing, in stores with tables only: a row of columns

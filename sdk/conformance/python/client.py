@@ -13,9 +13,13 @@ GROUP = os.environ["WORKER_GROUP"]
 client = Client()
 
 ensured = [
-    client.ensure_job(f"{GROUP} hourly", "echo", {"n": 1}, group=GROUP, trigger=every(timedelta(hours=1)), timeout="60s")
+    client.ensure_job(
+        f"{GROUP} hourly", "echo", {"n": 1}, group=GROUP, trigger=every(timedelta(hours=1)), timeout="60s",
+        tags=["team:sdk", "hourly"],
+    )
     for _ in range(2)
 ]
+tagged = [[one.label, list(one.tags)] for one in client.jobs(tag=["hourly", "team:sdk"], label_prefix=f"{GROUP} ")]
 changed = client.ensure_job(f"{GROUP} hourly", "echo", {"n": 2}, group=GROUP, trigger=every("1h"))
 client.cancel_job(changed.id, "no longer wanted")
 anew = client.ensure_job(f"{GROUP} hourly", "echo", {"n": 1}, group=GROUP, trigger=every(timedelta(hours=1)), timeout="60s")
@@ -62,6 +66,7 @@ print(
     json.dumps(
         {
             "ensured": [[one.id, one.revision] for one in ensured],
+            "tagged": tagged,
             "changed": [changed.id, changed.raw["tool_input"], changed.raw["timeout"]],
             "anew": anew.id,
             "race": race,

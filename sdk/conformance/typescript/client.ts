@@ -6,7 +6,12 @@ const client = new Client();
 const common = { tool_name: "echo", group: GROUP };
 
 const hourly = { ...common, label: `${GROUP} hourly`, tool_input: { n: 1 }, trigger: every(3_600_000), timeout: "60s" };
-const ensured = [await client.ensureJob(hourly), await client.ensureJob(hourly)];
+const wanted = { ...hourly, tags: ["team:sdk", "hourly"] };
+const ensured = [await client.ensureJob(wanted), await client.ensureJob(wanted)];
+const tagged: unknown[] = [];
+for await (const one of client.jobs({ tag: ["hourly", "team:sdk"], label_prefix: `${GROUP} ` })) {
+  tagged.push([one.label, one.tags]);
+}
 const changed = await client.ensureJob({ ...common, label: hourly.label, tool_input: { n: 2 }, trigger: every("1h") });
 await client.cancelJob(changed.id, "no longer wanted");
 const anew = await client.ensureJob(hourly);
@@ -55,6 +60,7 @@ if (run.status.type !== "completed") throw new Error(JSON.stringify(run));
 console.log(
   JSON.stringify({
     ensured: ensured.map((one) => [one.id, one.revision]),
+    tagged,
     changed: [changed.id, changed.tool_input, changed.timeout],
     anew: anew.id,
     race,

@@ -27,6 +27,8 @@ export interface ClientOptions {
 export interface JobFilter {
   label?: string;
   label_prefix?: string;
+  /** Of several a job has all. */
+  tag?: string | string[];
   search?: string;
   state?: JobState;
 }
@@ -116,9 +118,11 @@ export class Client {
     return this.transport.request("GET", `/v1/jobs/${encodeURIComponent(id)}`);
   }
 
-  /** Jobs, the newest first, page by page. */
+  /** Jobs, page by page: the newest first; by label with `label_prefix`, `search` or `tag`. */
   jobs(filter: JobFilter = {}): AsyncGenerator<Job> {
-    return this.#pages<Job>("/v1/jobs", { ...filter });
+    const { tag, ...others } = filter;
+    const tags = [tag ?? []].flat().join(",");
+    return this.#pages<Job>("/v1/jobs", tags ? { ...others, tag: tags } : others);
   }
 
   /** Changes fields; null means the default. With `revision` only if nobody else changed the job since. */

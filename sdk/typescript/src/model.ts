@@ -152,6 +152,8 @@ export interface NewJob {
   expire_after?: string;
   description?: string;
   description_url?: string;
+  /** Words to find it by: `nightly`, `team:billing`. */
+  tags?: string[];
   held?: boolean;
 }
 
@@ -173,6 +175,8 @@ export interface Job extends Required<Pick<NewJob, "label" | "tool_name" | "trig
   block: Block;
   routing: Routing;
   priority: number;
+  /** Left out when it has none. */
+  tags?: string[];
 }
 
 /** One line of a run's log. */

@@ -8,12 +8,14 @@ import { durationMs } from "./wire.js";
 
 type Fields = Record<string, unknown>;
 
-/** The fields that differ. An input is a decision as a whole: what is not in it is not wanted. */
+/** The fields that differ. An input is a decision as a whole: what is not in it is not wanted. Tags have no order. */
 export function changes(wanted: Fields, have: Fields): Fields {
   const differs: Fields = {};
   for (const [name, value] of Object.entries(wanted)) {
     if (value === undefined) continue;
-    const same = name === "tool_input" ? isEqual(value, have[name]) : isSame(value, have[name]);
+    let same = isSame(value, have[name]);
+    if (name === "tool_input") same = isEqual(value, have[name]);
+    if (name === "tags") same = isEqual(asSet(value), asSet(have[name]));
     if (!same) differs[name] = value;
   }
   return differs;
@@ -28,6 +30,10 @@ function isSame(wanted: unknown, have: unknown): boolean {
   }
   if (typeof wanted === "string" && typeof have === "string") return moment(wanted) === moment(have);
   return wanted === have || (wanted === null && have === undefined);
+}
+
+function asSet(tags: unknown): unknown[] {
+  return [...new Set(Array.isArray(tags) ? tags : [])].sort();
 }
 
 function isEqual(one: unknown, other: unknown): boolean {

@@ -124,3 +124,44 @@ flow("an order to nothing is refused kindly", async ({ page, url }) => {
   await page.locator("#bulk-bar").getByRole("button", { name: "Resume" }).click();
   await page.getByText("There is nothing to resume among them").waitFor();
 });
+
+flow("jobs are tagged in the form, found by their tags, and the tags stay in the address", async ({ page, url, world }) => {
+  page.expected.push("422");
+  await page.goto(`${url}/jobs/new`);
+  await page.getByLabel("Label").fill("tagged-by-form");
+  await page.getByRole("textbox", { name: "Script", exact: true }).fill("true");
+  await page.getByLabel("Tags").fill("season, Team:Toys");
+  await page.getByRole("button", { name: "Create job" }).click();
+  await page.locator("#tags-error").getByText('"Team:Toys" is no tag: use lower-case letters').waitFor();
+  await page.getByLabel("Tags").fill("season, team:toys");
+  await page.getByRole("button", { name: "Create job" }).click();
+  await page.getByRole("heading", { name: "tagged-by-form" }).waitFor();
+  const tags = page.getByRole("list", { name: "Tags" });
+  check((await tags.getByRole("link").allTextContents()).join(" ") === "season team:toys", "the job's page shows them");
+  await world.job({ label: "tagged-by-program", tool_name: "noop", trigger: { type: "manual" }, tags: ["season"] });
+
+  await tags.getByRole("link", { name: "season" }).click();
+  await page.waitForURL(/q=tag%3Aseason/);
+  check((await page.locator("tbody tr").count()) === 2, "both jobs have the tag");
+  await page.getByRole("row").filter({ hasText: "tagged-by-form" }).getByRole("link", { name: "team:toys" }).click();
+  await page.waitForURL(/q=tag%3Aseason%20tag%3Ateam%3Atoys/);
+  check((await page.locator("tbody .name > a").allTextContents()).join() === "tagged-by-form", "a second tag narrows");
+  await page.reload();
+  check((await page.getByRole("searchbox", { name: "Search jobs" }).inputValue()) === "tag:season tag:team:toys", "kept");
+
+  await page.goto(`${url}/jobs?q=tag%3Aseason`);
+  await page.getByText("Save this view…").click();
+  await page.getByLabel("Name of the view").fill("christmas");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.goto(`${url}/jobs`);
+  await page.getByRole("link", { name: "christmas" }).click();
+  await page.waitForURL(/q=tag%3Aseason/);
+  await page.getByRole("checkbox", { name: "all that match" }).check();
+  await page.locator("#bulk-bar").getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("heading", { name: "Cancel 2 jobs?" }).waitFor();
+  await page.getByRole("button", { name: "Cancel them" }).click();
+  await page.getByText("Cancelled 2 jobs").waitFor();
+
+  await page.goto(`${url}/jobs?q=tag%3ASeason`);
+  await page.getByRole("alert").getByText("is no tag").waitFor();
+});

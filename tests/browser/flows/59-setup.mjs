@@ -8,7 +8,7 @@ const CRONTAB = "CRON_TZ=Europe/Berlin\n# dumps the database\n0 2 * * * /usr/loc
 flow("a crontab is pasted, previewed and imported once", async ({ page, url, world }) => {
   await page.goto(`${url}/jobs`);
   await page.getByRole("link", { name: "Import a crontab" }).click();
-  await page.getByLabel("Its text").fill(CRONTAB);
+  await page.getByLabel("Text of the crontab").fill(CRONTAB);
   await page.getByLabel("Labels begin with").fill("pasted");
   await page.getByLabel(/Hold the jobs/).check();
   await page.getByRole("button", { name: "Preview" }).click();
@@ -20,7 +20,7 @@ flow("a crontab is pasted, previewed and imported once", async ({ page, url, wor
   const made = (await world.api("GET", "/v1/jobs?search=pasted")).items;
   check(made.length === 2 && made.every((job) => job.state === "held"), JSON.stringify(made.map((job) => job.label)));
   await page.goto(`${url}/jobs/import`);
-  await page.getByLabel("Its text").fill(CRONTAB);
+  await page.getByLabel("Text of the crontab").fill(CRONTAB);
   await page.getByLabel("Labels begin with").fill("pasted");
   await page.getByRole("button", { name: "Preview" }).click();
   await page.getByRole("heading", { name: "0 jobs would be made, 2 are there already" }).waitFor();
@@ -30,7 +30,7 @@ flow("a crontab is pasted, previewed and imported once", async ({ page, url, wor
 flow("a text without a job is refused with a word", async ({ page, url }) => {
   page.expected.push("422");
   await page.goto(`${url}/jobs/import`);
-  await page.getByLabel("Its text").fill("# nothing here\n");
+  await page.getByLabel("Text of the crontab").fill("# nothing here\n");
   await page.getByRole("button", { name: "Preview" }).click();
   await page.getByRole("alert").getByText("There is no job in it").waitFor();
 });

@@ -1,11 +1,14 @@
-// A page of a very large server is as quick as the same page of a small one. ORDO_BROWSER_LONG=1 fills the large one
-// with a million runs, which takes minutes; otherwise it has ten thousand.
+// A page of a very large server is as quick as the same page of a small one that shows as much: a hundred jobs of the
+// small one have beats too, and one of them has charts. ORDO_BROWSER_LONG=1 fills the large one with a million runs, which
+// takes minutes; otherwise it has ten thousand.
 import { check, flow } from "../main.mjs";
 import { World } from "../world.mjs";
 
-const SMALL = { jobs: 100, runs: 100, incidents: 100 };
+const SMALL = { jobs: 100, runs: 3300, incidents: 100 };
 const LARGE = { jobs: 100000, runs: process.env.ORDO_BROWSER_LONG ? 1000000 : 10000, incidents: 1000 };
 const LOOKS = 41;
+/** So many jobs have run as often as a list shows; all other runs are those of few. */
+const OFTEN = { jobs: 100, runs: 30 };
 /** The most that one request brings back, and what a request may bring at once. */
 const BACKFILL_MAX = 10000;
 const BATCH_MAX = 10000;
@@ -31,18 +34,24 @@ async function compare(worlds, path) {
 const jobs = (from, count) =>
   Array.from({ length: count }, (_, n) => ({ label: `job-${from + n}`, tool_name: "noop", trigger: { type: "scheduled", every: "30d" } }));
 
-/** Runs of the past: every second of a job that no longer fires is made up for. */
+/** A job with runs of the past: every second of a job that no longer fires is made up for. */
+async function backfilled(world, label, count) {
+  const end = Math.floor(Date.now() / 1000) * 1000 - 3600000;
+  const start = new Date(end - count * 1000).toISOString();
+  const job = await world.job({
+    label, tool_name: "noop", block: { concurrent: { max: 256 } }, retention: { runs: 1000000 },
+    trigger: { type: "scheduled", every: "1s", start, exclude: [{ from: new Date(end).toISOString(), to: "2099-01-01T00:00:00Z" }] },
+  });
+  await world.api("POST", `/v1/jobs/${job.id}/backfill`, { from: start, to: new Date(end).toISOString() });
+  return job;
+}
+
 async function runs(world, count) {
-  for (let made = 0; made < count; made += BACKFILL_MAX) {
+  for (let n = 0; n < OFTEN.jobs; n += 1) await backfilled(world, `often-${n}`, OFTEN.runs);
+  for (let made = OFTEN.jobs * OFTEN.runs; made < count; made += BACKFILL_MAX) {
     const some = Math.min(BACKFILL_MAX, count - made);
-    const end = Math.floor(Date.now() / 1000) * 1000 - 3600000;
-    const start = new Date(end - some * 1000).toISOString();
-    const job = await world.job({
-      label: `busy-${made}`, tool_name: "noop", block: { concurrent: { max: 256 } }, retention: { runs: 1000000 },
-      trigger: { type: "scheduled", every: "1s", start, exclude: [{ from: new Date(end).toISOString(), to: "2099-01-01T00:00:00Z" }] },
-    });
+    const job = await backfilled(world, `busy-${made}`, some);
     world.busy ??= job.id;
-    await world.api("POST", `/v1/jobs/${job.id}/backfill`, { from: start, to: new Date(end).toISOString() });
     const isOver = async () => (await world.api("GET", `/v1/runs?job_id=${job.id}&status=pending&limit=1`)).items.length === 0
       && (await world.api("GET", `/v1/runs?job_id=${job.id}&status=running&limit=1`)).items.length === 0
       && (await world.api("GET", `/v1/runs?job_id=${job.id}&limit=1`)).items.length > 0;
@@ -75,16 +84,20 @@ const PAGES = [
   ["completed runs", () => "/runs?status=completed", true],
   ["runs of a job", (world) => `/runs?status=&job=${world.busy}`, true],
   ["a job with many runs", (world) => `/jobs/${world.busy}`, true],
+  ["its definition", (world) => `/jobs/${world.busy}/definition`, true],
+  ["its history", (world) => `/jobs/${world.busy}/history`, true],
   ["incidents", () => "/incidents", true],
   ["open incidents", () => "/incidents?status=open", true],
   ["monitors", () => "/monitors", true],
   ["hooks", () => "/hooks", true],
   ["notifications", () => "/notifications", true],
   ["audit", () => "/audit", true],
-  // These draw what there is up to a limit that the small server does not reach: 300 jobs, the bars of a window.
-  ["home", () => "/", false],
-  ["timeline", () => "/runs?view=timeline", false],
-  ["calendar", () => "/calendar", false],
+  ["home", () => "/", true],
+  ["timeline", () => "/runs?view=timeline", true],
+  ["timeline by executor", () => "/runs?view=timeline&rows=executor", true],
+  ["calendar", () => "/calendar", true],
+  // It draws what there is up to a limit that the small server does not reach: 5,000 jobs that fire within the month.
+  ["month", () => "/calendar?view=month", false],
 ];
 
 flow("every list of a server with 100,000 jobs answers within twice the time of one with 100", async () => {

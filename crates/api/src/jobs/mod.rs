@@ -173,7 +173,7 @@ pub fn pool_reason(job: &Job, now: Timestamp) -> String {
     let pace = job.pace.seen_at(now.max(job.updated_at));
     let slow = pace.slow.max(pace.slow_before);
     match pace.pool() {
-        Pool::Fast if slow == 0 => format!("no run of the last minutes took longer than {SLOW_AFTER}"),
+        Pool::Fast if slow == 0 => format!("no run in this minute or the one before took longer than {SLOW_AFTER}"),
         Pool::Fast => {
             let runs = if slow == 1 { "run" } else { "runs" };
             format!("{slow} {runs} within a minute took longer than {SLOW_AFTER}; more than {SLOW_RUNS} are slow")

@@ -2,13 +2,15 @@
 //!
 //! Invariant: a row names a field that is there; the numbers themselves stand in the model alone.
 
+use ordo_model::job::TAG_PATTERN;
 use ordo_model::limits::{
     ACTOR_MAX_BYTES, AFTER_JOBS_MAX, ATTEMPTS_MAX, BATCH_JOBS_MAX, CATCH_UP_MAX, CONCURRENT_MAX, CRON_MAX_BYTES,
     EXCLUDED_DATES_MAX, EXCLUSIONS_MAX, EXECUTOR_CAPACITY_MAX, EXECUTOR_NAME_MAX_BYTES, EXECUTOR_TOOLS_MAX,
     FILTER_VALUES_MAX, GROUP_MAX_BYTES, HOOK_MAX_BYTES, IDENTIFIER_MAX_BYTES, INCIDENT_AFTER_MAX, INCIDENT_LINKS_MAX,
     INCIDENT_TEXT_MAX_BYTES, INCIDENT_TITLE_MAX_BYTES, KEY_CONCURRENCY_MAX, LABEL_MAX_BYTES, MONITOR_NAME_MAX_BYTES,
     NOTE_MAX_BYTES, PAYLOAD_MAX_BYTES, POLL_MAX, PRIORITY_MAX, RATE_LIMIT_MAX, REPORTS_MAX, RETENTION_RUNS_MAX,
-    SECRET_MAX_BYTES, SUBSCRIPTION_EVENTS_MAX, SUBSCRIPTION_TEXT_MAX_BYTES, TOOL_NAME_MAX_BYTES,
+    SECRET_MAX_BYTES, SUBSCRIPTION_EVENTS_MAX, SUBSCRIPTION_TEXT_MAX_BYTES, TAG_MAX_BYTES, TAGS_MAX,
+    TOOL_NAME_MAX_BYTES,
 };
 use serde_json::{Value, json};
 
@@ -24,15 +26,19 @@ enum Limit {
     Some(usize),
     AtMost(usize),
     Pattern(&'static str),
+    /// Each entry of a list.
+    Each(&'static str, usize),
 }
 
-use Limit::{AtMost, Long, Number, Pattern, Text};
+use Limit::{AtMost, Each, Long, Number, Pattern, Text};
 
 #[rustfmt::skip]
 const LIMITS: &[(&str, &str, Limit)] = &[
     ("Definition", "label", Text(LABEL_MAX_BYTES)),
     ("Definition", "description", Text(NOTE_MAX_BYTES)),
     ("Definition", "tool_name", Text(TOOL_NAME_MAX_BYTES)),
+    ("Definition", "tags", AtMost(TAGS_MAX)),
+    ("Definition", "tags", Each(TAG_PATTERN, TAG_MAX_BYTES)),
     ("Definition", "group", Text(GROUP_MAX_BYTES)),
     ("Definition", "priority", Number(0, PRIORITY_MAX as u64)),
     ("NewJobs", "jobs", AtMost(BATCH_JOBS_MAX)),
@@ -90,13 +96,14 @@ fn lay(schema: &mut Value, limit: &Limit) {
         Some(first) => first,
         None => schema,
     };
-    let rules = match limit {
-        Text(max) => json!({ "minLength": 1, "maxLength": max }),
-        Long(max) => json!({ "maxLength": max }),
-        Number(min, max) => json!({ "minimum": min, "maximum": max }),
-        Limit::Some(max) => json!({ "minItems": 1, "maxItems": max }),
-        AtMost(max) => json!({ "maxItems": max }),
-        Pattern(pattern) => json!({ "pattern": pattern }),
+    let (own, rules) = match limit {
+        Each(pattern, max) => (&mut own["items"], json!({ "pattern": pattern, "maxLength": max })),
+        Text(max) => (own, json!({ "minLength": 1, "maxLength": max })),
+        Long(max) => (own, json!({ "maxLength": max })),
+        Number(min, max) => (own, json!({ "minimum": min, "maximum": max })),
+        Limit::Some(max) => (own, json!({ "minItems": 1, "maxItems": max })),
+        AtMost(max) => (own, json!({ "maxItems": max })),
+        Pattern(pattern) => (own, json!({ "pattern": pattern })),
     };
     for (key, value) in rules.as_object().into_iter().flatten() {
         own[key] = value.clone();

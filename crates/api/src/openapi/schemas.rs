@@ -135,11 +135,17 @@ fn extend(whole: &mut Value, part: &Value) {
     }
 }
 
+/// Lists of a definition that are written only when something stands in them.
+const LEFT_OUT_WHEN_EMPTY: [&str; 1] = ["tags"];
+
 /// What was asked for, as it is answered: a field is there, or it may not be null.
 fn as_answered(part: &Value) -> Value {
     let mut part = part.clone();
     let mut required = Vec::new();
     for (name, schema) in part["properties"].as_object_mut().into_iter().flatten() {
+        if LEFT_OUT_WHEN_EMPTY.contains(&name.as_str()) {
+            continue;
+        }
         if !may_be_null(schema) {
             required.push(json!(name));
             continue;

@@ -97,7 +97,7 @@ fn a_job_is_answered_with_its_defaults_and_asked_for_without() {
     for field in ["id", "label", "priority", "retry", "state", "next_tick_at"] {
         assert!(required("Job").contains(&field.into()), "{field}");
     }
-    for field in ["description", "on_failure", "paused_since"] {
+    for field in ["description", "on_failure", "paused_since", "tags"] {
         assert!(!required("Job").contains(&field.into()), "{field}");
     }
     assert_eq!(schemas["NewJob"]["properties"]["priority"]["description"], "When left out: `5`.");

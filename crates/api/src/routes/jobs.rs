@@ -79,13 +79,14 @@ pub(crate) fn list() -> Route {
     route(Get, "/v1/jobs", READ)
         .summary("List jobs")
         .saying(
-            "By age, newest first; with `search` or `label_prefix` by label. `label`, `state` and `trigger` have an \
-             index. `search`, and two filters of which each fits many jobs, look at no more than 20,000 jobs in one \
+            "By age, newest first; with `search`, `label_prefix` or `tag` by label. `label`, `tag`, `state` and `trigger` \
+             have an index. `search`, and two filters of which each fits many jobs, look at no more than 20,000 jobs in one \
              request: a page may hold fewer items than `limit`, even none, while `next_cursor` says that there is more.",
         )
         .query("label", text(), "Exactly this label. Not together with `search`, `label_prefix`.")
         .query("label_prefix", part.clone(), "The label begins with this.")
         .query("search", part, "The label contains this, ignoring case.")
+        .query("tag", json!({ "type": "string" }), "The job has this tag; of several, separated by commas, all of them.")
         .query("state", reference("JobState"), "Where the job stands.")
         .query("status", reference("JobState"), "The same as `state`.")
         .query("trigger", json!({ "type": "string", "enum": Trigger::NAMES }), "What makes it run.")

@@ -1,6 +1,6 @@
 //! The one list of jobs: for the API, for pages and for commands to many jobs. What is looked for, and in which order.
 //!
-//! Invariant: what has an index (label, state, trigger, how the last run ended) is never found by loading jobs. What has
+//! Invariant: what has an index (label, tag, state, trigger, how the last run ended) is never found by loading jobs. What has
 //! none (tool, group, a part of the label in other orders than by label) is looked for in a bounded number of jobs a page.
 
 use ordo_model::job::{Job, JobState, RunStatus, Trigger};
@@ -20,6 +20,8 @@ pub struct JobFilter {
     pub label_prefix: String,
     /// In lower case: each is a part of the label, which is compared without case.
     pub label_parts: Vec<String>,
+    /// The job has each of these tags.
+    pub tags: Vec<String>,
     pub state: Option<JobState>,
     /// The name of a trigger's type.
     pub trigger: Option<&'static str>,
@@ -76,6 +78,7 @@ impl JobFilter {
         let definition = &job.definition;
         let last = || job.history.last.as_ref().map(|last| last.status.as_str());
         self.shows_label(&definition.label)
+            && self.tags.iter().all(|tag| definition.tags.contains(tag))
             && self.state.is_none_or(|state| job.state() == state)
             && self.trigger.is_none_or(|trigger| definition.trigger.name() == trigger)
             && self.tool.as_ref().is_none_or(|tool| definition.tool_name == *tool)

@@ -38,7 +38,12 @@ pub(crate) struct JobSource<'a> {
 enum Walked {
     /// Runs with one status, newest first: the jobs whose last run is among them.
     LastRuns(u8),
-    Labels(KeyRange),
+    /// Rows whose keys are this prefix and label and id of a job: of all jobs, or of those with a tag.
+    Labels {
+        view: View,
+        prefix: Vec<u8>,
+        range: KeyRange,
+    },
     Alarms,
     /// Rows whose keys end with the jobs' ids, in several parts of a view, by id.
     Ids {
@@ -75,8 +80,8 @@ impl<'a> JobSource<'a> {
                 Walked::LastRuns(status)
             }
             (None, JobOrder::Label) => {
-                let prefix = by_label.map_or_else(|| filter.label_prefix.clone().into_bytes(), |(_, prefix)| prefix);
-                Walked::Labels(KeyRange::prefix(&prefix))
+                let start = by_label.map_or_else(|| filter.label_prefix.clone().into_bytes(), |(_, prefix)| prefix);
+                by_label_of(filter.tags.first(), &start)
             }
             (None, JobOrder::Next) => {
                 others.extend(by_label);
@@ -85,12 +90,14 @@ impl<'a> JobSource<'a> {
             (None, JobOrder::Newest) => by_age(by_label, &mut others, Direction::Descending),
             (None, JobOrder::Oldest) => by_age(by_label, &mut others, Direction::Ascending),
         };
-        let knows_label = matches!(walked, Walked::Labels(_));
+        let knows_label = matches!(walked, Walked::Labels { .. });
+        let tags_known = if knows_label { 1 } else { 0 };
         let has_label = !(filter.label_prefix.is_empty() && filter.label_parts.is_empty());
         let is_vague = is_unindexed
             || filter.tool.is_some()
             || filter.group.is_some()
             || (filter.last.is_some() && filter.status_walked().is_none())
+            || filter.tags.len() > tags_known
             || (has_label && !knows_label);
         let source = JobSource { queries, filter, walked, others, is_vague };
         source.or_few(query.order).await
@@ -101,7 +108,11 @@ impl<'a> JobSource<'a> {
         if matches!(self.walked, Walked::LastRuns(_)) {
             return Ok(self);
         }
-        for (view, prefix) in &self.others {
+        // The first tag is walked where the list is by label: its rows are few or exactly those.
+        let walked_tags = if matches!(self.walked, Walked::Labels { .. }) { 1 } else { 0 };
+        let tags = self.filter.tags.iter().skip(walked_tags).map(|tag| (View::Index, keys::tag_prefix(tag)));
+        let indexes: Vec<(View, Vec<u8>)> = tags.chain(self.others.iter().cloned()).collect();
+        for (view, prefix) in &indexes {
             let range = KeyRange::prefix(prefix);
             let rows = self.queries.store().rows(*view, &range, Direction::Ascending, FEW + 1).await?;
             if rows.len() <= FEW {
@@ -125,20 +136,29 @@ impl<'a> JobSource<'a> {
     async fn candidates(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<WalkedRow>, Fault> {
         match &self.walked {
             Walked::LastRuns(status) => self.last_runs(*status, after, count).await,
-            Walked::Labels(range) => self.labels(range, after, count).await,
+            Walked::Labels { view, prefix, range } => self.labels(*view, prefix, range, after, count).await,
             Walked::Alarms => self.alarms(after, count).await,
             Walked::Ids { view, prefixes, order } => self.ids(*view, prefixes, *order, after, count).await,
             Walked::Few(..) => Ok(Vec::new()),
         }
     }
 
-    async fn labels(&self, range: &KeyRange, after: Option<&[u8]>, count: usize) -> Result<Vec<WalkedRow>, Fault> {
-        let range = rest(range.clone(), after.map(<[u8]>::to_vec), Direction::Ascending);
-        let rows = self.queries.store().rows(View::JobsByLabel, &range, Direction::Ascending, count).await?;
+    /// A cursor has the key without the prefix: it fits the list whether that goes by a tag or not.
+    async fn labels(
+        &self,
+        view: View,
+        prefix: &[u8],
+        range: &KeyRange,
+        after: Option<&[u8]>,
+        count: usize,
+    ) -> Result<Vec<WalkedRow>, Fault> {
+        let range = rest(range.clone(), after.map(|key| [prefix, key].concat()), Direction::Ascending);
+        let rows = self.queries.store().rows(view, &range, Direction::Ascending, count).await?;
         let fitting = |key: &[u8]| {
             keys::read_job_by_label(key).filter(|(label, _)| self.filter.shows_label(label)).map(|(_, job)| job)
         };
-        Ok(rows.into_iter().map(|row| WalkedRow { job: fitting(&row.key), key: row.key, run: None }).collect())
+        let row = |key: &[u8]| WalkedRow { job: fitting(key), key: key.to_vec(), run: None };
+        Ok(rows.iter().filter_map(|found| found.key.strip_prefix(prefix)).map(row).collect())
     }
 
     async fn alarms(&self, after: Option<&[u8]>, count: usize) -> Result<Vec<WalkedRow>, Fault> {
@@ -228,6 +248,13 @@ impl ListSource<Job> for JobSource<'_> {
         let reads_each = self.is_vague || matches!(self.walked, Walked::LastRuns(_));
         if reads_each { LOADS_MAX } else { ROWS_MAX }
     }
+}
+
+/// By label, from where the labels that are looked for begin; of the jobs with a tag, if there is one.
+fn by_label_of(tag: Option<&String>, start: &[u8]) -> Walked {
+    let (view, prefix) = tag.map_or((View::JobsByLabel, Vec::new()), |tag| (View::Index, keys::tag_prefix(tag)));
+    let range = KeyRange::prefix(&[prefix.as_slice(), start].concat());
+    Walked::Labels { view, prefix, range }
 }
 
 /// By id, through the index that narrows most for certain; the filters that are left stay in `others`.

@@ -91,22 +91,55 @@ pub enum RunStatus {
     },
 }
 
+/// Which status it is, without what belongs to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatusKind {
+    Pending,
+    Running,
+    Completed,
+    Failed,
+    Cancelled,
+    Skipped,
+}
+
+impl RunStatusKind {
+    pub const fn name(self) -> &'static str {
+        RunStatus::NAMES[self.code() as usize]
+    }
+
+    const fn code(self) -> u8 {
+        match self {
+            RunStatusKind::Pending => 0,
+            RunStatusKind::Running => 1,
+            RunStatusKind::Completed => 2,
+            RunStatusKind::Failed => 3,
+            RunStatusKind::Cancelled => 4,
+            RunStatusKind::Skipped => 5,
+        }
+    }
+}
+
 impl RunStatus {
     pub const NAMES: [&'static str; 6] = ["pending", "running", "completed", "failed", "cancelled", "skipped"];
 
     pub const fn name(&self) -> &'static str {
-        Self::NAMES[self.code() as usize]
+        self.kind().name()
     }
 
     /// The place of the status in NAMES; part of stored keys, so it never changes.
     pub const fn code(&self) -> u8 {
+        self.kind().code()
+    }
+
+    pub const fn kind(&self) -> RunStatusKind {
         match self {
-            RunStatus::Pending { .. } => 0,
-            RunStatus::Running { .. } => 1,
-            RunStatus::Completed { .. } => 2,
-            RunStatus::Failed { .. } => 3,
-            RunStatus::Cancelled { .. } => 4,
-            RunStatus::Skipped { .. } => 5,
+            RunStatus::Pending { .. } => RunStatusKind::Pending,
+            RunStatus::Running { .. } => RunStatusKind::Running,
+            RunStatus::Completed { .. } => RunStatusKind::Completed,
+            RunStatus::Failed { .. } => RunStatusKind::Failed,
+            RunStatus::Cancelled { .. } => RunStatusKind::Cancelled,
+            RunStatus::Skipped { .. } => RunStatusKind::Skipped,
         }
     }
 

@@ -122,6 +122,39 @@ fn a_runbook_is_an_address_of_the_web() {
 }
 
 #[test]
+fn tags_are_a_set_of_short_words() {
+    let longest = "x".repeat(limits::TAG_MAX_BYTES);
+    let job = given(json!({"tags": ["team:billing", "eu-1", "eu-1", "2026.q4", "a_b", longest]})).job;
+    let tags: Vec<&str> = job.definition.tags.iter().map(String::as_str).collect();
+    assert_eq!(tags, ["2026.q4", "a_b", "eu-1", "team:billing", longest.as_str()]);
+    for tag in ["", "Billing", "two words", "-x", ":x", "grün", "a,b", "a/b", &"x".repeat(limits::TAG_MAX_BYTES + 1)] {
+        assert_says(refused(json!({"tags": [tag]})), &["tags"]);
+    }
+    let said = refused(json!({"tags": ["y".repeat(1 << 20)]}));
+    assert!(said.contains("at most 40") && said.len() < 200, "{said}");
+}
+
+#[test]
+fn a_job_has_so_many_tags_and_no_more() {
+    let tags = |count: usize| (0..count).map(|n| format!("t{n}")).collect::<Vec<_>>();
+    given(json!({"tags": tags(limits::TAGS_MAX)}));
+    assert_says(refused(json!({"tags": tags(limits::TAGS_MAX + 1)})), &["tags", "17", "at most 16"]);
+}
+
+#[test]
+fn a_patch_replaces_the_tags_and_null_takes_them_away() {
+    let definition = given(json!({"tags": ["a", "b"]})).job.definition;
+    let patched =
+        |patch: Value| definition.patched(patch.as_object().unwrap()).unwrap().tags.into_iter().collect::<Vec<_>>();
+    assert_eq!(patched(json!({"tags": ["c"]})), ["c"]);
+    assert_eq!(patched(json!({"priority": 9})), ["a", "b"]);
+    assert_eq!(patched(json!({"tags": null})), Vec::<String>::new());
+    assert_eq!(patched(json!({"tags": []})), Vec::<String>::new());
+    let untagged = given(json!({})).job.definition;
+    assert!(!untagged.json().contains("tags"), "a job without tags costs nothing more");
+}
+
+#[test]
 fn a_missing_field_is_named() {
     let read = |text: &str| serde_json::from_str::<ordo_model::job::Definition>(text).expect_err("it is refused");
     assert_says(read(r#"{"tool_name":"noop","trigger":{"type":"manual"}}"#), &["label"]);

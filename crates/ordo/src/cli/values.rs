@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use clap_complete::ArgValueCompleter;
 use ordo_model::Millis;
+use ordo_model::job::check_tag;
 use ordo_model::strict;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -72,6 +73,11 @@ pub(crate) fn typed<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 /// A name, or JSON where there is more to say.
 pub(crate) fn name_or_json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     if text.starts_with(['{', '@']) { typed(text) } else { named(text) }
+}
+
+/// A tag of a job.
+pub(crate) fn tag(text: &str) -> Result<String, String> {
+    check_tag(text).map(|()| text.to_owned())
 }
 
 /// `NAME=value`.

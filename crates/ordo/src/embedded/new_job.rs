@@ -113,6 +113,13 @@ impl<I, O> JobBuilder<I, O> {
         self.with("description_url", json!(url.into()))
     }
 
+    /// The words by which people find it together with others: `nightly`, `team:billing`.
+    #[must_use]
+    pub fn tags<T: Into<String>>(self, tags: impl IntoIterator<Item = T>) -> JobBuilder<I, O> {
+        let tags: Vec<String> = tags.into_iter().map(Into::into).collect();
+        self.with("tags", json!(tags))
+    }
+
     /// Failures open an incident.
     #[must_use]
     pub fn on_failure(self, incident: IncidentPolicy) -> JobBuilder<I, O> {

@@ -110,6 +110,7 @@ async fn what_a_job_does_about_its_failures_is_said_with_types() {
     let job = JobBuilder::new("b", "broken")
         .input(&())
         .description_url("https://runbooks.example.com/broken")
+        .tags(["nightly", "team:billing"])
         .on_failure(policy.clone())
         .on_missed(IncidentPolicy::default())
         .every(Duration::from_secs(60));
@@ -119,6 +120,7 @@ async fn what_a_job_does_about_its_failures_is_said_with_types() {
     assert_eq!(stored.on_failure.as_ref().unwrap().incident, policy);
     assert_eq!(stored.on_missed.as_ref().unwrap().incident.after, 1);
     assert_eq!(stored.description_url.as_deref(), Some("https://runbooks.example.com/broken"));
+    assert!(stored.tags.iter().eq(["nightly", "team:billing"]), "{:?}", stored.tags);
     ordo.advance(Duration::from_secs(120)).await.unwrap();
     let runs = ordo.runs(job.id).await.unwrap();
     assert!(runs.iter().all(|run| run.status.name() == "failed") && runs.len() == 2, "{runs:?}");

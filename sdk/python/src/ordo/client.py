@@ -7,7 +7,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode
@@ -164,11 +164,16 @@ class Client:
         *,
         label: str | None = None,
         label_prefix: str | None = None,
+        tag: str | Sequence[str] | None = None,
         search: str | None = None,
         state: JobState | None = None,
     ) -> Iterator[Job]:
-        """Jobs, the newest first, page by page."""
-        wanted = {"label": label, "label_prefix": label_prefix, "search": search, "state": state}
+        """Jobs, page by page: the newest first; by label with `label_prefix`, `search` or `tag`.
+
+        Of several tags a job has all.
+        """
+        tags = tag if tag is None or isinstance(tag, str) else ",".join(tag) or None
+        wanted = {"label": label, "label_prefix": label_prefix, "search": search, "tag": tags, "state": state}
         return (job_of(raw) for raw in self._pages("/v1/jobs", wanted))
 
     def update_job(self, job_id: str, changes: Mapping[str, Any], *, revision: int | None = None) -> Job:

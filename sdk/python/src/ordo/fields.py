@@ -75,6 +75,8 @@ class JobFields(TypedDict, total=False):
 
     description: str
     description_url: str
+    #: Words to find it by: `nightly`, `team:billing`.
+    tags: Sequence[str]
     misfire: Misfire | FireAllMisfire
     retention: Retention
     on_failure: Reaction

@@ -105,6 +105,7 @@ class Job:
     tool_input: Any
     trigger: Mapping[str, Any]
     group: str
+    tags: tuple[str, ...]
     schedule: str
     next_tick_at: datetime | None
     revision: int
@@ -142,6 +143,7 @@ def job_of(raw: Mapping[str, Any]) -> Job:
         tool_input=raw["tool_input"],
         trigger=raw["trigger"],
         group=raw["group"],
+        tags=tuple(raw.get("tags", ())),
         schedule=raw["schedule"],
         next_tick_at=_time(raw.get("next_tick_at")),
         revision=raw["revision"],

@@ -14,10 +14,15 @@ from ordo.wire import duration_ms, time_of
 
 
 def changes(wanted: Mapping[str, Any], have: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that differ. An input is a decision as a whole: what is not in it is not wanted."""
+    """The fields that differ. An input is a decision as a whole: what is not in it is not wanted. Tags have no order."""
     differs = {}
     for name, value in wanted.items():
-        same = value == have.get(name) if name == "tool_input" else is_same(value, have.get(name))
+        if name == "tool_input":
+            same = value == have.get(name)
+        elif name == "tags":
+            same = set(value or ()) == set(have.get(name) or ())
+        else:
+            same = is_same(value, have.get(name))
         if not same:
             differs[name] = value
     return differs

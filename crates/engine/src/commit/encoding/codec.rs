@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use ordo_model::job::{Event, Job, Run, Unfoldable};
+use ordo_model::job::{Event, Job, Run, RunStatusKind, Unfoldable};
 use ordo_model::{JobId, Timestamp};
 use ordo_store::{EventActor, Fault, NewEvent, StoredEvent as Stored};
 use serde::de::DeserializeOwned;
@@ -26,6 +26,21 @@ pub fn encode_run(run: &Run) -> Vec<u8> {
 
 pub fn decode_run(bytes: &[u8]) -> Result<Run, Fault> {
     unpack(bytes).map_err(|e| Fault::damaged(format!("a run's row cannot be read: {e}")))
+}
+
+/// How a run stands, without reading what it brought about: a list shows many runs of each job as beats.
+pub(crate) fn decode_run_status(bytes: &[u8]) -> Result<RunStatusKind, Fault> {
+    #[derive(Deserialize)]
+    struct StatusOfRun {
+        status: StatusTag,
+    }
+    #[derive(Deserialize)]
+    struct StatusTag {
+        #[serde(rename = "type")]
+        kind: RunStatusKind,
+    }
+    let standing: Result<StatusOfRun, String> = unpack(bytes);
+    standing.map(|read| read.status.kind).map_err(|e| Fault::damaged(format!("a run's row cannot be read: {e}")))
 }
 
 /// What follows from events is read by Ordo alone, and written with every one of them: in MessagePack with the names of

@@ -172,6 +172,18 @@ pub(crate) fn read_job_by_next_fire(key: &[u8]) -> Option<(Timestamp, JobId)> {
     Some((at, JobId(Uuid::from_slice(id).ok()?)))
 }
 
+/// Jobs by their tags, those of one tag by label: a list by label walks no other jobs.
+const JOBS_BY_TAG: u8 = 6;
+
+/// All jobs with a tag; what follows in a key is that of [`job_by_label`].
+pub(crate) fn tag_prefix(tag: &str) -> Vec<u8> {
+    [&[Kind::Job.code(), JOBS_BY_TAG], label_prefix(tag).as_slice()].concat()
+}
+
+pub(crate) fn job_by_tag(tag: &str, label: &str, job: JobId) -> Vec<u8> {
+    [tag_prefix(tag), job_by_label(label, job)].concat()
+}
+
 /// Attempts by the concurrency key that they hold.
 const KEY_HOLDERS: u8 = 5;
 /// What begins within a rate is no row: its key stands among those of quotas only.
@@ -283,6 +295,16 @@ mod tests {
 
     fn queue_name(group: &str, tool: &str) -> QueueName {
         QueueName { group: group.into(), pool: ordo_model::job::Pool::Fast, tool: tool.into() }
+    }
+
+    #[test]
+    fn jobs_of_a_tag_sort_by_label_and_not_among_those_of_a_longer_tag() {
+        let job = JobId(Uuid::from_u128(1));
+        let key = job_by_tag("team", "backup", job);
+        assert_eq!(key.strip_prefix(tag_prefix("team").as_slice()).and_then(read_job_by_label), Some(("backup", job)));
+        assert_eq!(trailing_id(&key), Some(job.0));
+        assert!(key < job_by_tag("team", "backup-daily", JobId(Uuid::nil())));
+        assert!(!job_by_tag("team:billing", "backup", job).starts_with(&tag_prefix("team")));
     }
 
     #[test]

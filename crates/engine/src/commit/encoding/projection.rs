@@ -31,6 +31,8 @@ fn definition_rows(job: &Job) -> Vec<RowWrite> {
         // Without the state: it is not written anew when that changes.
         put(View::Index, keys::job_by_trigger(job.definition.trigger.code(), job.id), Vec::new()),
     ];
+    let tags = job.definition.tags.iter();
+    rows.extend(tags.map(|tag| put(View::Index, keys::job_by_tag(tag, &job.definition.label, job.id), Vec::new())));
     if let Trigger::Webhook { hook } = &job.definition.trigger
         && job.state() != JobState::Cancelled
     {

@@ -11,7 +11,7 @@ pub mod window;
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use ordo_model::job::{Job, Run, RunStatus};
+use ordo_model::job::{Job, Run, RunStatus, RunStatusKind};
 use ordo_model::{JobId, RunId};
 use ordo_store::{Direction, Fault, KeyRange, Row, View};
 
@@ -41,11 +41,25 @@ impl Queries {
 
     /// The newest runs of each job, at most `limit` of each: one list per job, in order. Two reads, however many jobs.
     pub async fn recent_runs(&self, jobs: &[JobId], limit: usize) -> Result<Vec<Vec<Run>>, Fault> {
-        let ranges: Vec<KeyRange> = jobs.iter().map(|job| KeyRange::prefix(job.0.as_bytes())).collect();
-        let rows = self.store().rows_of_ranges(View::RunsByJob, &ranges, Direction::Descending, limit).await?;
-        let ids: Vec<Vec<RunId>> = rows.iter().map(|rows| ids_of(rows)).collect();
+        let ids = self.recent_ids(jobs, limit).await?;
         let mut runs = self.runs_by_id(&ids.concat()).await?.into_iter();
         Ok(ids.iter().map(|ids| runs.by_ref().take(ids.len()).flatten().collect()).collect())
+    }
+
+    /// How the last runs of each of some jobs stand, newest first. Two reads.
+    pub async fn recent_statuses(&self, jobs: &[JobId], limit: usize) -> Result<Vec<Vec<RunStatusKind>>, Fault> {
+        let ids = self.recent_ids(jobs, limit).await?;
+        let keys: Vec<Vec<u8>> = ids.iter().flatten().map(|id| keys::run(*id)).collect();
+        let rows = if keys.is_empty() { Vec::new() } else { self.store().rows_by_key(View::Runs, &keys).await? };
+        let read = |row: Option<Vec<u8>>| row.map(|bytes| codec::decode_run_status(&bytes)).transpose();
+        let mut statuses = rows.into_iter().map(read).collect::<Result<Vec<_>, Fault>>()?.into_iter();
+        Ok(ids.iter().map(|ids| statuses.by_ref().take(ids.len()).flatten().collect()).collect())
+    }
+
+    async fn recent_ids(&self, jobs: &[JobId], limit: usize) -> Result<Vec<Vec<RunId>>, Fault> {
+        let ranges: Vec<KeyRange> = jobs.iter().map(|job| KeyRange::prefix(job.0.as_bytes())).collect();
+        let rows = self.store().rows_of_ranges(View::RunsByJob, &ranges, Direction::Descending, limit).await?;
+        Ok(rows.iter().map(|rows| ids_of(rows)).collect())
     }
 
     /// The jobs of those runs that are pending: what a run waits for follows from its job. One read.

@@ -1,7 +1,8 @@
 //! The runs that were under way at some moment of a window: what a timeline draws.
 //!
 //! Invariant: the cost is bounded. What lies beyond is said: `is_cut` when more was fired in the window than is shown,
-//! `seen_from` when runs fired before that moment may be missing that ended inside it.
+//! `seen_from` when runs fired before that moment may be missing that ended inside it. What is still under way is there in
+//! any case, up to as many as are looked back for.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use ordo_model::job::{Run, RunStatus};
 use ordo_model::{RunId, Timestamp};
 use ordo_store::Fault;
 
+use crate::read::page::ListPage;
 use crate::read::queries::Queries;
 use crate::read::run_list::RunFilter;
 
@@ -32,7 +34,11 @@ impl Queries {
         let mut found: BTreeMap<RunId, Run> = page.items.into_iter().map(|run| (run.id, run)).collect();
         let before = RunFilter { since: None, until: Some(from), ..filter.clone() };
         let earlier = RunFilter { job_id: filter.job_id, until: Some(from), ..RunFilter::default() };
-        let looked_back = self.runs(&earlier, None, RUNS_LOOKED_BACK).await?;
+        // Where the earliest of the window itself are not shown, those before it would stand alone.
+        let looked_back = match page.next {
+            Some(_) => ListPage::default(),
+            None => self.runs(&earlier, None, RUNS_LOOKED_BACK).await?,
+        };
         let seen_from = looked_back.next.and(looked_back.items.last().map(|run| run.fired_at));
         // What is still under way is found however long ago it began.
         let mut open = Vec::new();

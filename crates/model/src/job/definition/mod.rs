@@ -7,7 +7,10 @@ pub(super) mod key;
 pub(super) mod packed;
 pub(super) mod policy;
 pub(super) mod reaction;
+pub(super) mod tags;
 pub(super) mod trigger;
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -38,6 +41,9 @@ pub struct Definition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(format = "uri", pattern = "^https?://", max_length = 1000))]
     pub description_url: Option<String>,
+    /// By which it is found together with others: `team:billing`, `nightly`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub tags: BTreeSet<String>,
     pub tool_name: String,
     #[serde(default = "empty_object")]
     pub tool_input: Value,
@@ -171,6 +177,7 @@ impl Definition {
         if let Some(url) = &self.description_url {
             link("description_url", url)?;
         }
+        tags::validate(&self.tags)?;
         match &self.trigger {
             Trigger::Webhook { hook } => name("trigger.hook", hook, HOOK_MAX_BYTES),
             Trigger::Scheduled(_) | Trigger::Manual => Ok(()),

@@ -12,7 +12,7 @@ use ordo_model::strict;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::values::{duration, json, name_or_json, named, typed, variable};
+use crate::cli::values::{duration, json, name_or_json, named, tag, typed, variable};
 
 /// When the job runs. Without any of these it runs only when triggered by hand.
 #[derive(Debug, Default, Args)]
@@ -93,6 +93,10 @@ pub(crate) struct PolicyArgs {
     #[arg(long, value_name = "URL")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description_url: Option<String>,
+    /// A tag to find the job by: nightly, team:billing; may be repeated. For update, "" alone takes all tags away
+    #[arg(long = "tag", value_name = "TAG", value_parser = tag_or_none)]
+    #[serde(skip)]
+    pub(crate) tags: Vec<String>,
     /// What to do about missed occurrences: fire_once_now, do_nothing, fire_all, or JSON with cap and window
     #[arg(long, value_name = "RULE", value_parser = misfire)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -210,6 +214,11 @@ fn incident(text: &str) -> Result<IncidentPolicy, String> {
     let severity: Severity = named(text)?;
     strict::from_value(serde_json::json!({ "severity": severity, "resolve_on_recovery": false }))
         .map_err(|misread| misread.to_string())
+}
+
+/// A tag, or nothing, which stands for no tags.
+fn tag_or_none(text: &str) -> Result<String, String> {
+    if text.is_empty() { Ok(String::new()) } else { tag(text) }
 }
 
 fn key(text: &str) -> Result<KeySource, String> {

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use crate::cli::RefreshArgs;
-use crate::cli::values::{count, json, names_of};
+use crate::cli::values::{count, json, names_of, tag};
 use crate::commands::about::completions::Listed;
 use definition::{ActionArgs, PolicyArgs, TriggerArgs};
 
@@ -110,6 +110,9 @@ pub(crate) struct JobListArgs {
     /// Only jobs with this label
     #[arg(long, value_name = "LABEL")]
     pub(crate) label: Option<String>,
+    /// Only jobs with this tag; may be repeated: those that have all of them
+    #[arg(long = "tag", value_name = "TAG", value_parser = tag)]
+    pub(crate) tags: Vec<String>,
     /// Only jobs in this state: active, paused, held, finished or cancelled
     #[arg(long, value_name = "STATE")]
     pub(crate) state: Option<String>,
@@ -154,8 +157,11 @@ pub(crate) struct HistoryArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArgs {
     /// A job's label or id
-    #[arg(required_unless_present_any = ["state", "trigger", "search", "label_prefix"], add = names_of(Listed::Jobs))]
+    #[arg(required_unless_present_any = ["tags", "state", "trigger", "search", "label_prefix"], add = names_of(Listed::Jobs))]
     pub(crate) job: Option<String>,
+    /// All jobs with this tag; may be repeated: those that have all of them
+    #[arg(long = "tag", value_name = "TAG", value_parser = tag, conflicts_with = "job")]
+    pub(crate) tags: Vec<String>,
     /// All jobs in this state: active, paused or held
     #[arg(long, value_name = "STATE", conflicts_with = "job")]
     pub(crate) state: Option<String>,

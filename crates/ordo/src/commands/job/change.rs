@@ -78,6 +78,7 @@ async fn one(talk: &CommandSession, change: JobChange, name: &str, args: &Change
 
 async fn many(talk: &CommandSession, change: JobChange, args: &ChangeArgs) -> Result<Exit> {
     let filters = [
+        ("tag", words::tags(&args.tags)),
         ("state", args.state.clone()),
         ("trigger", args.trigger.clone()),
         ("search", args.search.clone()),

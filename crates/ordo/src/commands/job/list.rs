@@ -15,6 +15,7 @@ const TRIGGER_SHOWN: usize = 48;
 pub(crate) async fn run(talk: &CommandSession, args: &JobListArgs) -> Result<Exit> {
     let filters = [
         ("label", args.label.clone()),
+        ("tag", words::tags(&args.tags)),
         ("state", args.state.clone()),
         ("trigger", args.trigger.clone()),
         ("search", args.search.clone()),

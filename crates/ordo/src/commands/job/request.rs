@@ -35,6 +35,7 @@ pub(crate) async fn fields(talk: &CommandSession, policies: &PolicyArgs, action:
     let missed = reactions.on_missed_incident.as_ref();
     fields.put("on_missed", reaction(reactions, missed, reactions.on_missed_after));
     fields.put("after", after(talk, policies).await?);
+    fields.put("tags", tags(policies));
     fields.put("tool_name", tool_name(action));
     fields.put("tool_input", tool_input(action));
     Ok(JobPatch(fields.0))
@@ -58,6 +59,12 @@ fn nested<const N: usize>(fields: [(&str, Option<Value>); N]) -> Option<Value> {
     let given: Map<String, Value> =
         fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
     (!given.is_empty()).then_some(Value::Object(given))
+}
+
+/// An empty one says that there are none.
+fn tags(args: &PolicyArgs) -> Option<Vec<&str>> {
+    let tags = args.tags.iter().map(String::as_str).filter(|tag| !tag.is_empty()).collect();
+    (!args.tags.is_empty()).then_some(tags)
 }
 
 /// So many retries are one attempt more.

@@ -27,6 +27,7 @@ fn human(talk: &CommandSession, job: &Value) -> String {
     pairs.extend(at("next_tick_at").map(|next| ("next", next)));
     pairs.extend(job["description"].as_str().map(|text| ("description", text.to_owned())));
     pairs.extend(job["description_url"].as_str().map(|url| ("runbook", url.to_owned())));
+    pairs.extend(tags(job).map(|tags| ("tags", tags)));
     pairs.push(("tool", text(job, "tool_name")));
     pairs.push(("input", job["tool_input"].to_string()));
     for (name, field) in [
@@ -56,6 +57,11 @@ fn human(talk: &CommandSession, job: &Value) -> String {
     pairs.extend(at("created_at").map(|at| ("created", at)));
     pairs.extend(at("updated_at").map(|at| ("updated", at)));
     table::fields(&pairs, talk.paint)
+}
+
+fn tags(job: &Value) -> Option<String> {
+    let tags: Vec<&str> = job["tags"].as_array()?.iter().filter_map(Value::as_str).collect();
+    Some(tags.join(" "))
 }
 
 fn retry(job: &Value) -> String {

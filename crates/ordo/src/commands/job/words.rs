@@ -30,6 +30,11 @@ pub(crate) fn trigger(job: &Value) -> String {
     }
 }
 
+/// Tags as the list of jobs takes them, if there are any.
+pub(crate) fn tags(tags: &[String]) -> Option<String> {
+    (!tags.is_empty()).then(|| tags.join(","))
+}
+
 /// The zone in which a job's times are best read: its own, or this machine's.
 pub(crate) fn zone_of(talk: &CommandSession, job: &Value) -> TimeZone {
     job["trigger"]["timezone"].as_str().and_then(zone::named).unwrap_or_else(|| talk.zone.clone())

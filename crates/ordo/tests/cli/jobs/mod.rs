@@ -5,6 +5,7 @@ mod chains;
 mod confined_tools;
 mod import;
 mod runs;
+mod tags;
 mod twins;
 
 use ordo_engine::clock::{Clock, SystemClock};

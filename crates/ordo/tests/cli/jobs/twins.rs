@@ -48,6 +48,7 @@ fn jobs(before: &str) -> [Value; 5] {
     [
         json!({
             "label": "it's a job", "description": "--nightly & \"quoted\"", "description_url": "https://wiki.example.com/a",
+            "tags": ["nightly", "team:billing"],
             "tool_name": "shell", "tool_input": { "script": "echo 'hi'\necho \"$HOME\"\n" },
             "trigger": {
                 "type": "scheduled", "cron": "0 2 * * *", "timezone": "Europe/Berlin",

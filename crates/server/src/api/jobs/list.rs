@@ -1,4 +1,4 @@
-//! The list of jobs: newest first, or by label when a part of the label is looked for.
+//! The list of jobs: newest first, or by label when a part of the label or a tag is looked for.
 //!
 //! Invariant: a request costs a bounded amount of work whatever it looks for; where that is not enough, the page is
 //! short and its cursor goes on.
@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use ordo_api::jobs::JobView;
 use ordo_api::{Code, Page};
 use ordo_engine::job_list::{JobFilter, JobOrder, JobQuery};
-use ordo_model::job::{JobState, Trigger};
-use ordo_model::limits::LABEL_MAX_BYTES;
+use ordo_model::job::{JobState, Trigger, check_tag};
+use ordo_model::limits::{LABEL_MAX_BYTES, TAGS_MAX};
 
 use crate::api::jobs::as_action::{self, JobShape};
 use crate::app::App;
@@ -21,12 +21,14 @@ pub(crate) async fn read(State(app): State<App>, mut params: Params) -> Result<R
     let (label, prefix, part) =
         (params.take_text("label"), take_part(&mut params, "label_prefix")?, take_part(&mut params, "search")?);
     let is_search = prefix.is_some() || part.is_some();
+    let tags = take_tags(&mut params)?;
     let query = JobQuery {
-        order: take_order(&mut params, is_search)?,
+        order: take_order(&mut params, is_search, !tags.is_empty())?,
         filter: JobFilter {
             label,
             label_prefix: prefix.unwrap_or_default(),
             label_parts: part.map(|part| part.to_lowercase()).into_iter().collect(),
+            tags,
             state: take_state(&mut params)?,
             trigger: take_trigger(&mut params)?,
             ..JobFilter::default()
@@ -57,10 +59,11 @@ pub(crate) async fn read(State(app): State<App>, mut params: Params) -> Result<R
     }
 }
 
-/// By label where a part of it is looked for; else by age, newest first unless the oldest are wanted first.
-fn take_order(params: &mut Params, is_search: bool) -> Result<JobOrder, Problem> {
+/// By label where a part of it or a tag is looked for; else by age, newest first unless the oldest are wanted first.
+fn take_order(params: &mut Params, is_search: bool, has_tags: bool) -> Result<JobOrder, Problem> {
     match (params.take_text("order").as_deref(), is_search) {
         (None, true) => Ok(JobOrder::Label),
+        (None, false) if has_tags => Ok(JobOrder::Label),
         (Some(_), true) => Err(Problem::field(
             Code::InvalidQuery,
             "order",
@@ -90,6 +93,18 @@ fn take_trigger(params: &mut Params) -> Result<Option<&'static str>, Problem> {
     let unknown =
         || Problem::field(Code::InvalidQuery, "trigger", format!("must be one of {}", Trigger::NAMES.join(", ")));
     Trigger::NAMES.into_iter().find(|name| *name == given).map(Some).ok_or_else(unknown)
+}
+
+/// Tags separated by commas, of which a job must have each.
+fn take_tags(params: &mut Params) -> Result<Vec<String>, Problem> {
+    let Some(given) = params.take_text("tag") else { return Ok(Vec::new()) };
+    let refuse = |message| Problem::field(Code::InvalidQuery, "tag", message);
+    let tags: Vec<String> = given.split(',').map(str::to_owned).collect();
+    tags.iter().try_for_each(|tag| check_tag(tag)).map_err(refuse)?;
+    match tags.len() {
+        count if count > TAGS_MAX => Err(refuse(format!("no job has more than {TAGS_MAX} tags"))),
+        _ => Ok(tags),
+    }
 }
 
 /// A text that a label can contain.

@@ -22,8 +22,8 @@ use crate::http::problem::Problem;
 
 pub(crate) async fn list(State(app): State<App>, Named(id): Named<JobId>, params: Params) -> Result<Response, Problem> {
     params.finish()?;
-    find(&app, id).await?;
-    let items = views(&app.engine.queries().revisions(id).await?);
+    let job = find(&app, id).await?;
+    let items = views(&app.engine.queries().revisions(&job).await?);
     Ok(Json(Page { items, next_cursor: None }).into_response())
 }
 
@@ -58,7 +58,7 @@ pub(crate) async fn diff(
     let job = find(&app, id).await?;
     let to = to.unwrap_or(job.revision);
     let from = from.unwrap_or_else(|| to.saturating_sub(1).max(1));
-    let found = app.engine.queries().revisions(id).await?;
+    let found = app.engine.queries().revisions(&job).await?;
     let (before, after) = (one(&found, from, job.revision)?, one(&found, to, job.revision)?);
     let changes = between(&before.definition, &after.definition);
     Ok(Json(JobDiff { from, to, changes }).into_response())
@@ -101,7 +101,7 @@ pub(crate) async fn give_back(
     for _ in 0..UPDATE_TRIES {
         let job = find(app, id).await?;
         condition.check(job.revision)?;
-        let found = app.engine.queries().revisions(id).await?;
+        let found = app.engine.queries().revisions(&job).await?;
         let patch = whole(&job.definition, &one(&found, revision, job.revision)?.definition);
         check_change(app, &job, &patch).await?;
         let command = Command::Update { patch, if_revision: Some(job.revision), if_followed: None };

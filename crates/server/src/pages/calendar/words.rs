@@ -48,11 +48,13 @@ pub(super) fn notes(forecast: &Forecast) -> Vec<String> {
     let mut notes = Vec::new();
     if forecast.steady_jobs > 0 {
         let jobs = counted(Counted::exactly(forecast.steady_jobs as usize), "job fires", "jobs fire");
-        notes.push(format!("{jobs} too often to be counted one by one; the load is estimated from their rate."));
+        let their = if forecast.steady_jobs == 1 { "its" } else { "their" };
+        notes.push(format!("{jobs} too often to be counted one by one; the load is estimated from {their} rate."));
     }
     if forecast.unknown_durations > 0 {
-        let jobs = counted(Counted::exactly(forecast.unknown_durations as usize), "job", "jobs");
-        notes.push(format!("No run of {jobs} has completed recently; each is counted as instantaneous."));
+        let jobs = counted(Counted::exactly(forecast.unknown_durations as usize), "job has", "jobs have");
+        let their = if forecast.unknown_durations == 1 { "its" } else { "their" };
+        notes.push(format!("{jobs} not completed a run recently: {their} runs are counted as instantaneous."));
     }
     notes.extend(forecast.limits.iter().map(|limit| format!("Not everything is counted: {limit}.")));
     notes

@@ -1,6 +1,7 @@
 //! Runs on a line of time: a row for each job or executor, in it a lane for each run that overlaps another.
 //!
-//! Invariant: two runs of a lane do not overlap. What is left out, rows or lanes, is counted.
+//! Invariant: two runs of a lane do not overlap. What is left out, rows or lanes, is counted. A bar that lies wholly on
+//! one of the same colour is not drawn: nobody could see or meet it.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,8 @@ use crate::pages::runs::outcome::{Counted, counted};
 
 const WIDTH: f64 = 1_000.0;
 const LANE: f64 = 14.0;
+/// The narrowest bar.
+const BAR_MIN: f64 = 2.0;
 const LANES_MAX: usize = 8;
 const ROWS_MAX: usize = 40;
 
@@ -128,9 +131,14 @@ fn picture(
     for quarter in 1..4 {
         html = html.raw(format_args!("<path class=\"rule\" d=\"M{} 0V{height}\"/>", WIDTH * f64::from(quarter) / 4.0));
     }
+    let mut covered = vec![Covered::default(); shown];
     for (run, lane) in runs.iter().zip(lanes) {
         // What has no lane of its own is drawn in the last one, over what is there.
-        let y = (*lane).min(shown - 1) as f64 * LANE;
+        let lane = (*lane).min(shown - 1);
+        if covered[lane].hides(run, times.now, &x) {
+            continue;
+        }
+        let y = lane as f64 * LANE;
         html = html.raw("<a tabindex=\"-1\" href=\"").text(&href(run)).raw("\">").raw(bar(run, y, times.now, &x));
         html = html.raw("<title>").text(&words(run, times)).raw("</title></a>");
     }
@@ -138,6 +146,30 @@ fn picture(
         html = html.raw(format_args!("<path class=\"now\" d=\"M{:.1} 0V{height}\"/>", x(times.now)));
     }
     html.raw("</svg>")
+}
+
+/// What the last bar of a lane covers.
+#[derive(Debug, Clone, Default)]
+struct Covered {
+    status: &'static str,
+    from: f64,
+    to: f64,
+}
+
+impl Covered {
+    /// Whether the bar of this run would lie on the last one; if not, it is the last one from now on.
+    fn hides(&mut self, run: &Run, now: Timestamp, x: &impl Fn(Timestamp) -> f64) -> bool {
+        let (from, end) = (x(run.fired_at), x(run.finished_at.unwrap_or(now)));
+        let start = run.started_at.map_or(end, x);
+        let (to, status) = (end.max(start + BAR_MIN), run.status.name());
+        // Waiting is drawn in another shape: a run that visibly waited is another picture.
+        let is_plain = start - from < BAR_MIN;
+        if is_plain && status == self.status && from >= self.from && to <= self.to + BAR_MIN / 2.0 {
+            return true;
+        }
+        *self = Covered { status: if is_plain { status } else { "" }, from, to };
+        false
+    }
 }
 
 /// Waiting is a thin line, running a bar; each end has a shape as well as a colour.
@@ -148,7 +180,7 @@ fn bar(run: &Run, y: f64, now: Timestamp, x: &impl Fn(Timestamp) -> f64) -> Stri
         format!(
             "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
             y + inset,
-            (to - from).max(2.0),
+            (to - from).max(BAR_MIN),
             LANE - 2.0 * inset
         )
     };
@@ -240,6 +272,17 @@ mod tests {
         );
         let many: Vec<Run> = (0..45).map(|n| run(&format!("job-{n:02}"), n, Some(n), Some(n + 1))).collect();
         assert_eq!((drawn(&many, RowsBy::Job).rows.len(), drawn(&many, RowsBy::Job).left_out), (40, 5));
+        let dense: Vec<Run> = (0..2_000).map(|n| run("a", n / 100, Some(n / 100), Some(n / 100))).collect();
+        let row = &drawn(&dense, RowsBy::Job).rows[0];
+        let bars = row.picture.to_string().matches("<title>").count();
+        assert!(
+            row.summary.starts_with("2,000 runs") && (20..=20 * LANES_MAX).contains(&bars),
+            "{bars}: {}",
+            row.summary
+        );
+        let mixed = [run("a", 0, Some(0), Some(5)), run("a", 5, None, None), run("a", 6, Some(7), Some(8))];
+        let bars = drawn(&mixed, RowsBy::Job).rows[0].picture.to_string().matches("<title>").count();
+        assert_eq!(bars, 3, "what looks different is drawn");
         let same: Vec<Run> = (0..12).map(|_| run("a", 0, Some(0), Some(5))).collect();
         assert_eq!(drawn(&same, RowsBy::Job).rows[0].summary, "12 runs, up to 12 at once");
     }

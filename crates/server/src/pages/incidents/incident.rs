@@ -175,11 +175,11 @@ async fn runs_around(
     Ok(label.map(|label| (id, label, runs)))
 }
 
-/// How many runs failed while it lasted; counted as far as runs were read.
+/// How many runs failed while it lasted, the one that opened it among them; counted as far as runs were read.
 fn failures(incident: &Incident, runs: &[Run]) -> String {
+    let begin = incident.created_at.minus(Millis::from_secs(1));
     let is_inside = |run: &&Run| {
-        run.fired_at >= incident.created_at.minus(Millis::from_secs(1))
-            && incident.ended_at.is_none_or(|at| run.fired_at <= at)
+        run.finished_at.is_none_or(|end| end >= begin) && incident.ended_at.is_none_or(|at| run.fired_at <= at)
     };
     let failed = runs.iter().filter(is_inside).filter(|run| matches!(run.status, RunStatus::Failed { .. })).count();
     let is_exact = runs.iter().filter(|run| run.fired_at >= incident.created_at).count() < RUNS_SINCE;

@@ -25,6 +25,9 @@ pub(crate) fn cli(definition: &Definition) -> String {
             option(&key.replace('_', "-"), &text);
         }
     }
+    for tag in &definition.tags {
+        option("tag", tag);
+    }
     if let Some(misfire @ Value::Object(_)) = short.get("misfire") {
         option("misfire", &misfire.to_string());
     }
@@ -249,7 +252,7 @@ mod tests {
     fn limits_and_chains_are_options_too() {
         let limited = definition(
             r#"{"label":"a","tool_name":"noop","trigger":{"type":"manual"},"expire_after":"5m",
-                "description_url":"https://wiki/a","priority":7,"misfire":{"fire_all":{"cap":5}},
+                "description_url":"https://wiki/a","tags":["nightly","team:a"],"priority":7,"misfire":{"fire_all":{"cap":5}},
                 "concurrency_key":{"key":"/tenant","max":2},"rate_limit":{"key":"label","limit":3,"per":"1m"},
                 "unique_key":{"key":"label","window":"1h","on_conflict":"merge"},
                 "after":{"jobs":["01a1df14-1e00-736d-9929-59576f602556"],"on":"failure"}}"#,
@@ -258,6 +261,7 @@ mod tests {
         for part in [
             "--description-url https://wiki/a",
             "--priority 7",
+            "--tag nightly \\\n  --tag team:a",
             "--misfire '{\"fire_all\":{\"cap\":5,",
             "--expire-after 5m",
             "--concurrency-key /tenant:2",

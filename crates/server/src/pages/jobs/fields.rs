@@ -22,6 +22,8 @@ pub(crate) struct JobForm {
     pub(crate) description: String,
     /// The runbook.
     pub(crate) description_url: String,
+    /// Separated by blanks or commas.
+    pub(crate) tags: String,
     /// `script`, `http` or `json`.
     pub(crate) action: String,
     pub(crate) script: String,
@@ -75,6 +77,7 @@ impl JobForm {
             label: String::new(),
             description: String::new(),
             description_url: String::new(),
+            tags: String::new(),
             action: "script".into(),
             script: String::new(),
             http_method: "GET".into(),
@@ -123,6 +126,7 @@ impl JobForm {
             label: line("label"),
             description: line("description"),
             description_url: line("description_url"),
+            tags: line("tags"),
             action: line("action"),
             script: lines("script"),
             http_method: line("http_method"),
@@ -168,6 +172,7 @@ impl JobForm {
             label: definition.label.clone(),
             description: definition.description.clone().unwrap_or_default(),
             description_url: definition.description_url.clone().unwrap_or_default(),
+            tags: definition.tags.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
             tool_name: definition.tool_name.clone(),
             tool_input: serde_json::to_string_pretty(&definition.tool_input).unwrap_or_default(),
             attempts: definition.retry.max_attempts.to_string(),
@@ -261,6 +266,10 @@ impl JobForm {
         }
         if !self.description_url.is_empty() {
             put("description_url", json!(self.description_url));
+        }
+        let tags: Vec<&str> = self.tags.split([',', ' ']).filter(|tag| !tag.is_empty()).collect();
+        if !tags.is_empty() {
+            put("tags", json!(tags));
         }
         put("tool_name", json!(tool_name));
         put("tool_input", tool_input);
@@ -390,6 +399,7 @@ impl JobForm {
             "label" => "label",
             "description" => "description",
             "description_url" => "description_url",
+            other if other.starts_with("tags") => "tags",
             "script" => "script",
             "http_headers" => "http_headers",
             "tool_input" => of_action(),
@@ -460,7 +470,7 @@ mod tests {
     fn a_job_read_into_the_form_and_back_is_the_same_job() {
         let times = Times::new(Timestamp::MIN, "UTC", false);
         for text in [
-            r#"{"label":"a","description":"nightly","description_url":"https://wiki/a","tool_name":"shell",
+            r#"{"label":"a","description":"nightly","description_url":"https://wiki/a","tags":["nightly","team:a"],"tool_name":"shell",
                 "tool_input":{"script":"echo hi\n"},"trigger":{"type":"manual"}}"#,
             r#"{"label":"b","tool_name":"shell","tool_input":{"command":"ls","args":["-l"]},
                 "trigger":{"type":"scheduled","cron":"0 2 * * *","timezone":"Europe/Berlin","jitter":"1m"}}"#,
@@ -486,7 +496,7 @@ mod tests {
         assert_eq!((fields.field_of("trigger.cron"), fields.field_of("tool_input")), ("cron", "script"));
         (fields.when, fields.action) = ("at".into(), "http".into());
         assert_eq!((fields.field_of("trigger.at"), fields.field_of("tool_input.url")), ("at", "http_url"));
-        assert_eq!(fields.field_of("description_url"), "description_url");
+        assert_eq!((fields.field_of("description_url"), fields.field_of("tags")), ("description_url", "tags"));
         assert_eq!((fields.field_of("trigger.end"), fields.field_of("retry.max_backoff")), ("end", "max_backoff"));
         assert_eq!(fields.field_of("misfire.fire_all.window"), "misfire_window");
         assert_eq!(fields.field_of("nobody"), "");

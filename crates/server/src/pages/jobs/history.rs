@@ -78,14 +78,14 @@ pub(crate) fn describe(event: &Event, at: Timestamp) -> String {
         Event::JobExecuted { attempt, .. } => format!("attempt {attempt} completed"),
         Event::JobFailed { attempt, reason, retry_at, .. } => {
             let again =
-                retry_at.map_or_else(String::new, |retry| format!("; tried again {}", relative(retry.ms() - at.ms())));
+                retry_at.map_or_else(String::new, |retry| format!("; next try {}", relative(retry.ms() - at.ms())));
             format!("attempt {attempt} failed: {}{again}", shortened(reason, 160))
         }
         Event::JobSkipped { reason, gap, .. } => {
             let count = gap.map_or_else(String::new, |gap| format!(", {}", occurrences(gap.count)));
             format!("skipped: {}{count}", reason.name().replace('_', " "))
         }
-        Event::RunReady { .. } => "waited long enough".to_owned(),
+        Event::RunReady { .. } => "ready for the next attempt".to_owned(),
         Event::RunCancelRequested { reason, .. } => format!("cancelled: {}", shortened(reason, 160)),
         Event::RunCancelled { reason, .. } => format!("cancelled: {}", shortened(reason, 160)),
         Event::RunReturned { reason, .. } => format!("given back{}", because(reason)),
@@ -93,12 +93,12 @@ pub(crate) fn describe(event: &Event, at: Timestamp) -> String {
         Event::RunBroadcast { total, .. } => format!("shared by {total} executors"),
         Event::ShardTriggered { index, executor, .. } => format!("shard {index} meant for {}", executor.executor),
         Event::RunOrphaned { .. } => "its executor is gone".to_owned(),
-        Event::AttemptExtended { .. } => "has its whole time again, after a restart of the server".to_owned(),
+        Event::AttemptExtended { .. } => "its timeout starts over after a restart of the server".to_owned(),
         Event::ClockStepped { by_ms, .. } => format!("the wall clock was set {}", step_in_words(*by_ms)),
         Event::BackfillRequested { from, to, .. } => format!("backfill from {from} to {to}"),
         Event::HistoryTrimmed { runs, .. } => format!("{runs} old runs forgotten"),
-        Event::JobFollowed {} => "followed by another job".to_owned(),
-        Event::UpstreamEnded { end } => format!("{} ended: {}; others are waited for", end.label, end.status),
+        Event::JobFollowed {} => "another job now follows it".to_owned(),
+        Event::UpstreamEnded { end } => format!("{} ended: {}; still waiting for others", end.label, end.status),
         Event::Published { .. } => "published to notifications and followers".to_owned(),
     }
 }

@@ -16,7 +16,7 @@ use crate::pages::charts::scatter::{self, Measure, Scatter};
 use crate::pages::jobs::chain::{self, Chain};
 use crate::pages::jobs::equivalents;
 use crate::pages::jobs::policies::{self, Policy};
-use crate::pages::jobs::tabs;
+use crate::pages::jobs::{tabs, tagged};
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
@@ -39,6 +39,8 @@ struct JobPage {
     label: String,
     description: Option<String>,
     runbook: Option<String>,
+    /// (tag, the list of all jobs that have it)
+    tags: Vec<(String, String)>,
     badge: Badge,
     paused: Option<(Html, Option<String>)>,
     schedule: String,
@@ -103,13 +105,14 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<JobId>) -> Result<Re
         label: definition.label.clone(),
         description: definition.description.clone(),
         runbook: definition.description_url.clone(),
+        tags: definition.tags.iter().map(|tag| (tag.clone(), ctx.link(&tagged("", tag)))).collect(),
         badge: Badge::of_state(state),
         paused,
         schedule: sentence(definition),
         next: job.next_tick_at().map(|at| times.relative(at)),
         failing: failing(&ctx, &job, &runs),
         running: job.active.len(),
-        beats: heartbeat::draw(&runs),
+        beats: heartbeat::draw(&runs.iter().map(|run| run.status.kind()).collect::<Vec<_>>()),
         success: success(&runs),
         duration: scatter::draw(&runs, Measure::Duration, run_href),
         lateness: scatter::draw(&runs, Measure::Lateness, run_href),

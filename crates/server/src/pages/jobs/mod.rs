@@ -93,6 +93,21 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
     answer::ok(&page)
 }
 
+impl JobsPage {
+    /// The same list, of the jobs among them that have this tag.
+    fn with_tag(&self, tag: &str) -> String {
+        self.shell.link(&format!("{}&sort={}", tagged(&self.q, tag), self.sort))
+    }
+}
+
+/// The address of the jobs that a search finds and that have this tag.
+pub(crate) fn tagged(q: &str, tag: &str) -> String {
+    let word = format!("tag:{tag}");
+    let is_there = q.split_whitespace().any(|typed| typed == word);
+    let words: Vec<&str> = q.split_whitespace().chain((!is_there).then_some(word.as_str())).collect();
+    format!("/jobs?q={}", encode(&words.join(" ")))
+}
+
 fn is_by_end(filter: &JobFilter) -> bool {
     filter.last.is_some_and(|last| last != "completed")
 }

@@ -17,6 +17,7 @@ pub(crate) struct JobRow {
     pub(crate) label: String,
     pub(crate) tool: String,
     pub(crate) group: Option<String>,
+    pub(crate) tags: Vec<String>,
     pub(crate) schedule: String,
     /// Only when it is not active.
     pub(crate) state: Option<Badge>,
@@ -34,7 +35,7 @@ impl JobRow {
     /// Rows with the beats of their last runs, which are read together.
     pub(crate) async fn read_all(ctx: &PageContext, jobs: &[Job]) -> Result<Vec<JobRow>, Fault> {
         let ids: Vec<JobId> = jobs.iter().map(|job| job.id).collect();
-        let runs = ctx.app.engine.queries().recent_runs(&ids, heartbeat::BEATS).await?;
+        let runs = ctx.app.engine.queries().recent_statuses(&ids, heartbeat::BEATS).await?;
         Ok(jobs.iter().zip(runs).map(|(job, runs)| JobRow::of(ctx, job, heartbeat::draw(&runs))).collect())
     }
 
@@ -52,6 +53,7 @@ impl JobRow {
             label: job.definition.label.clone(),
             tool: job.definition.tool_name.clone(),
             group: Some(job.definition.group.clone()).filter(|group| group != "default"),
+            tags: job.definition.tags.iter().cloned().collect(),
             schedule: sentence(&job.definition),
             state: (state != JobState::Active).then(|| Badge::of_state(state)),
             paused_reason,

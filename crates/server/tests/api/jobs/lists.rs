@@ -71,6 +71,33 @@ async fn jobs_are_found_by_label_and_by_state() {
 }
 
 #[tokio::test]
+async fn jobs_are_found_by_their_tags() {
+    let world = World::new().await;
+    let billing = world.job(json!({ "label": "b", "tags": ["nightly", "team:billing"] })).await;
+    world.job(json!({ "label": "a", "tags": ["nightly"] })).await;
+    let plain = world.job(json!({ "label": "plain" })).await;
+    assert_eq!(billing["tags"], json!(["nightly", "team:billing"]));
+    assert_eq!(plain.get("tags"), None, "a job without tags looks as it did");
+    let labels =
+        async |query: &str| texts(&world.get(&format!("/v1/jobs?{query}")).await.expect(200)["items"], "label");
+    assert_eq!(labels("tag=nightly").await, ["a", "b"], "by label");
+    assert_eq!(labels("tag=nightly&order=newest").await, ["a", "b"]);
+    assert_eq!(labels("tag=nightly&order=oldest").await, ["b", "a"]);
+    assert_eq!(labels("tag=nightly,team:billing").await, ["b"]);
+    assert_eq!(labels("tag=nightly&search=A").await, ["a"]);
+    assert_eq!(labels("tag=nightly&state=paused").await, [""; 0]);
+
+    let path = format!("/v1/jobs/{}", text(&billing["id"]));
+    let changed = world.patch(&path, None, json!({ "tags": ["weekly"] })).await.expect(200);
+    assert_eq!((&changed["tags"], &changed["revision"]), (&json!(["weekly"]), &json!(2)));
+    assert_eq!(labels("tag=nightly").await, ["a"]);
+    world.patch(&path, None, json!({ "tags": null })).await.expect(200);
+    assert_eq!(labels("tag=weekly").await, [""; 0]);
+    let refused = world.patch(&path, None, json!({ "tags": ["Weekly"] })).await.refused(422, "invalid_job");
+    assert_eq!(refused["errors"][0]["field"], "tags");
+}
+
+#[tokio::test]
 async fn runs_are_found_by_job_status_and_time() {
     let world = World::new().await;
     let (good, bad) = (world.job(json!({})).await, world.job(json!({ "tool_name": "fail" })).await);
@@ -113,6 +140,8 @@ async fn what_is_not_a_parameter_or_not_a_value_of_it_is_refused_by_name() {
         ("/v1/jobs?state=sleeping", "state"),
         ("/v1/jobs?colour=red", "colour"),
         ("/v1/jobs?trigger=cron", "trigger"),
+        ("/v1/jobs?tag=Nightly", "tag"),
+        ("/v1/jobs?tag=a,,b", "tag"),
         ("/v1/jobs?search=a&label=b", "label"),
         ("/v1/jobs?search=a&colour=red", "colour"),
         ("/v1/runs?status=great", "status"),

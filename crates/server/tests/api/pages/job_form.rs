@@ -51,7 +51,7 @@ fn encoded(fields: &[(String, String)]) -> String {
 
 fn full_job() -> Value {
     json!({
-        "description": "nightly", "description_url": "https://wiki.example.com/a",
+        "description": "nightly", "description_url": "https://wiki.example.com/a", "tags": ["nightly", "team:billing"],
         "trigger": {
             "type": "scheduled", "cron": "0 2 * * *", "timezone": "Europe/Berlin",
             "start": "2026-10-25T00:30:00.250Z", "end": "2031-01-01T00:00:00.000Z", "jitter": "1m",

@@ -23,7 +23,7 @@ const REVISIONS_SHOWN: usize = 50;
 
 pub(crate) async fn show(ctx: PageContext, Named(id): Named<JobId>) -> Result<Response, Problem> {
     let job = find(&ctx.app, id).await?;
-    let found = queries(&ctx).revisions(id).await?;
+    let found = queries(&ctx).revisions(&job).await?;
     let views = revisions::views(&found);
     let current = serde_json::to_value(&*job.definition).unwrap_or_default();
     let pretty = serde_json::to_string_pretty(&current).unwrap_or_default();

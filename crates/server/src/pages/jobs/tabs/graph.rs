@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use askama::Template;
 use axum::response::Response;
-use ordo_model::JobId;
 use ordo_model::job::{Job, JobState};
+use ordo_model::{JobId, Timestamp};
 
 use super::{card, page};
 use crate::api::jobs::find;
@@ -17,8 +17,9 @@ use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
+use crate::pages::layout::moment::relative;
 use crate::pages::layout::shell::{NavSection, PageShell, queries};
-use crate::pages::runs::outcome::shortened;
+use crate::pages::runs::outcome::{Counted, counted, shortened};
 
 /// How many links between jobs are read, and how many jobs drawn.
 const LINKS_READ: usize = 2_000;
@@ -86,10 +87,8 @@ async fn picture(ctx: &PageContext, links: &[(JobId, JobId)], current: Option<Jo
     let places = layout(&jobs, &links);
     let mut html = draw(ctx, &jobs, &links, &places, current);
     if ids.len() > drawn.len() {
-        html = html.raw(format_args!(
-            "<p class=\"nothing\">{} more jobs are chained; their pages show them.</p>",
-            ids.len() - drawn.len()
-        ));
+        let more = counted(Counted::exactly(ids.len() - drawn.len()), "more chained job", "more chained jobs");
+        html = html.raw("<p class=\"nothing\">").text(&more).raw(": see the pages of the jobs.</p>");
     }
     Ok(html.raw(in_words(ctx, &jobs, &links)))
 }
@@ -146,7 +145,8 @@ fn draw(
     }
     for (id, job) in jobs {
         let (x, y) = corner(places[id]);
-        let (class, words) = standing(job);
+        let class = standing(job).0;
+        let words = since(job, ctx.now);
         let here = if current == Some(*id) { " here" } else { "" };
         html = html
             .raw("<a href=\"")
@@ -159,7 +159,7 @@ fn draw(
             ))
             .text(&shortened(&job.definition.label, LABEL_CHARS))
             .raw(format_args!("</text><text class=\"state\" x=\"{}\" y=\"{}\">", x + 30, y + 34))
-            .text(words)
+            .text(&words)
             .raw("</text></g></a>");
     }
     html.raw("</svg></div>")
@@ -182,6 +182,15 @@ fn standing(job: &Job) -> (&'static str, &'static str) {
     }
 }
 
+/// The word, and when the run was that it speaks of: a job further on may have completed before this one failed.
+fn since(job: &Job, now: Timestamp) -> String {
+    let words = standing(job).1;
+    match job.history.last.as_ref().filter(|last| last.status == words && job.active.is_empty()) {
+        Some(last) => format!("{words} {}", relative((last.at.ms() - now.ms()).min(0))),
+        None => words.to_owned(),
+    }
+}
+
 /// The same as a list.
 fn in_words(ctx: &PageContext, jobs: &BTreeMap<JobId, Job>, links: &[(JobId, JobId)]) -> Html {
     let mut html =
@@ -194,7 +203,7 @@ fn in_words(ctx: &PageContext, jobs: &BTreeMap<JobId, Job>, links: &[(JobId, Job
             .raw("\">")
             .text(&job.definition.label)
             .raw("</a> <span class=\"quiet\">(")
-            .text(standing(job).1)
+            .text(&since(job, ctx.now))
             .raw(")</span>")
     };
     for (one, other) in links {

@@ -123,6 +123,7 @@ pub enum Kind {
     Silence,
     /// Somebody came in through the login page, or was turned away.
     Login,
+    EscalationChain,
 }
 
 /// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
@@ -133,7 +134,7 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 12] = [
+    pub const ALL: [Kind; 13] = [
         Kind::Job,
         Kind::Incident,
         Kind::Hook,
@@ -146,6 +147,7 @@ impl Kind {
         Kind::Notification,
         Kind::Silence,
         Kind::Login,
+        Kind::EscalationChain,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -162,6 +164,7 @@ impl Kind {
             Kind::Notification => "notification",
             Kind::Silence => "silence",
             Kind::Login => "login",
+            Kind::EscalationChain => "escalation",
         }
     }
 
@@ -180,6 +183,7 @@ impl Kind {
             Kind::Notification => 10,
             Kind::Silence => 11,
             Kind::Login => 12,
+            Kind::EscalationChain => 13,
         }
     }
 

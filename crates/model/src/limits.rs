@@ -296,6 +296,8 @@ pub const POSTMORTEM_MAX_BYTES: usize = 64 * 1024;
 pub const REMEMBERED_MAX_BYTES: usize = 4 * 1024;
 /// Steps of one escalation chain.
 pub const ESCALATION_STEPS_MAX: usize = 20;
+/// Escalation chains in the store; more are refused.
+pub const ESCALATION_CHAINS_MAX: usize = 200;
 /// How many failures in a row a job may be allowed before it opens an incident.
 pub const INCIDENT_AFTER_MAX: u32 = 1_000;
 /// How often a notification is tried, whatever the sender's schedule says.

@@ -1,6 +1,5 @@
-//! Channels: what the configuration lets messages go out through; and the chains by which incidents escalate.
+//! Channels: what the configuration lets messages go out through.
 
-use ordo_model::incident::Escalation;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -22,12 +21,4 @@ pub struct ChannelTest {
     pub note: Option<String>,
     #[schema(required)]
     pub error: Option<String>,
-}
-
-/// A chain of the configuration: `[escalation.NAME]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct EscalationChain {
-    pub name: String,
-    #[schema(value_type = Escalation)]
-    pub escalation: Escalation,
 }

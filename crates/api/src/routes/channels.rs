@@ -1,9 +1,15 @@
 //! The routes of channels and of the escalation chains.
 
-use super::{ADMIN, Get, Post, READ};
-use crate::alerting::channels::{ChannelTest, ChannelView, EscalationChain};
+use super::{ADMIN, Delete, Get, Patch, Post, READ};
+use crate::alerting::channels::{ChannelTest, ChannelView};
+use crate::alerting::escalations::{EscalationChainPatch, EscalationChainView, NewEscalationChain};
 use crate::code::Code;
-use crate::route::{READS, Route};
+use crate::operation::Operation;
+use crate::route::{READS, Route, WRITES};
+
+const ONE_CHAIN: &str = "/v1/escalations/{name}";
+const TAKES_CHAIN: &[Operation] =
+    &[Operation::ReadEscalation, Operation::UpdateEscalation, Operation::RemoveEscalation];
 
 pub(crate) fn list() -> Route {
     Route::new(Get, "/v1/channels", READ, "channels")
@@ -24,7 +30,47 @@ pub(crate) fn test() -> Route {
 
 pub(crate) fn escalations() -> Route {
     Route::new(Get, "/v1/escalations", READ, "channels")
-        .summary("The escalation chains that the configuration names")
-        .answers_page::<EscalationChain>("All of them.")
+        .summary("List escalation chains")
+        .saying("Those of the configuration of the node that answers, and those of the store.")
+        .answers_page::<EscalationChainView>("All of them, by name.")
         .refuses(READS)
+}
+
+pub(crate) fn add_escalation() -> Route {
+    Route::new(Post, "/v1/escalations", ADMIN, "channels")
+        .summary("Add an escalation chain")
+        .saying("In force from the next incident on, on every node. A name of the configuration is refused.")
+        .body::<NewEscalationChain>()
+        .answers::<EscalationChainView>(201, "The chain, durable.")
+        .leads_to(201, TAKES_CHAIN, "name", "$response.body#/name")
+        .refuses(&[Code::InvalidEscalation, Code::EscalationExists, Code::TooManyEscalations])
+        .refuses(&[Code::IdempotencyKeyUnsupported])
+        .refuses(WRITES)
+}
+
+pub(crate) fn read_escalation() -> Route {
+    Route::new(Get, ONE_CHAIN, READ, "channels")
+        .summary("Read the escalation chain that is in force under a name")
+        .answers::<EscalationChainView>(200, "The chain.")
+        .refuses(&[Code::EscalationNotFound])
+        .refuses(READS)
+}
+
+pub(crate) fn update_escalation() -> Route {
+    Route::new(Patch, ONE_CHAIN, ADMIN, "channels")
+        .summary("Change an escalation chain of the store")
+        .saying("Incidents that have begun keep the steps they began with.")
+        .body::<EscalationChainPatch>()
+        .answers::<EscalationChainView>(200, "The chain as it is now.")
+        .refuses(&[Code::EscalationNotFound, Code::InvalidEscalation, Code::WrongState])
+        .refuses(WRITES)
+}
+
+pub(crate) fn remove_escalation() -> Route {
+    Route::new(Delete, ONE_CHAIN, ADMIN, "channels")
+        .summary("Remove an escalation chain of the store")
+        .saying("Incidents that have begun keep their steps. Later ones that name the chain have none.")
+        .answers::<EscalationChainView>(200, "The chain as it was.")
+        .refuses(&[Code::EscalationNotFound, Code::WrongState])
+        .refuses(WRITES)
 }

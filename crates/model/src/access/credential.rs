@@ -18,7 +18,8 @@ pub const fn to_see(kind: Kind) -> Right {
         | Kind::Monitor
         | Kind::Subscription
         | Kind::Notification
-        | Kind::Silence => Right::Read,
+        | Kind::Silence
+        | Kind::EscalationChain => Right::Read,
         Kind::ApiToken | Kind::Secret | Kind::Login => Right::Administer,
     }
 }
@@ -49,7 +50,8 @@ pub const fn to_use(kind: Kind) -> Option<Right> {
         | Kind::Executor
         | Kind::Notification
         | Kind::Silence
-        | Kind::Login => None,
+        | Kind::Login
+        | Kind::EscalationChain => None,
     }
 }
 
@@ -75,7 +77,8 @@ pub fn covered(kind: Kind, mut data: Value) -> Value {
         | Kind::Executor
         | Kind::Notification
         | Kind::Silence
-        | Kind::Login => {}
+        | Kind::Login
+        | Kind::EscalationChain => {}
     }
     data
 }

@@ -121,6 +121,24 @@ impl Name for ChannelName {
     }
 }
 
+/// The name of an escalation chain, right or wrong: the configuration or the store says which.
+#[derive(Debug)]
+pub(crate) struct ChainName(pub(crate) String);
+
+impl FromStr for ChainName {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<ChainName, Self::Err> {
+        Ok(ChainName(text.to_owned()))
+    }
+}
+
+impl Name for ChainName {
+    fn missing(given: &str) -> Problem {
+        Problem::new(Code::EscalationNotFound, format!("there is no escalation chain {}", quoted(given)))
+    }
+}
+
 impl<T: Name, S: Send + Sync> FromRequestParts<S> for Named<T> {
     type Rejection = Problem;
 

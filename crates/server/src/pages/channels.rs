@@ -1,10 +1,10 @@
-//! Channels and escalation chains: what the configuration says, and a button to try a channel out.
+//! Channels and escalation chains: which there are, and a button to try a channel out.
 //!
-//! Invariant: nothing here can be changed: the page names the key of the configuration that does it.
+//! Invariant: of what stands in the configuration the page names the key that changes it.
 
 use askama::Template;
 use axum::response::Response;
-use ordo_model::incident::Escalation;
+use ordo_engine::escalations::{DEFAULT_ESCALATION, NamedEscalation};
 use ordo_model::limits::PAGE_MAX;
 use ordo_model::subscription::Subscription;
 
@@ -13,8 +13,9 @@ use crate::http::path::{ChannelName, Named};
 use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
-use crate::pages::layout::moment::length;
+use crate::pages::layout::html::Html;
 use crate::pages::layout::shell::{NavSection, PageShell, queries};
+use crate::pages::objects::escalations::{acknowledgement, path, steps};
 use crate::pages::runs::outcome::{Counted, counted};
 
 /// The channels there can be: name, title, what it does, and the keys that set it up.
@@ -43,7 +44,7 @@ static KNOWN: [(&str, &str, &str, &str); 3] = [
 #[template(path = "channels.html")]
 struct ChannelsPage {
     shell: PageShell,
-    may_test: bool,
+    may_change: bool,
     channels: Vec<ChannelCard>,
     subscriptions: String,
     chains: Vec<ChainCard>,
@@ -60,15 +61,11 @@ struct ChannelCard {
 
 struct ChainCard {
     name: String,
-    steps: Vec<ChainStep>,
-    ack_timeout: Option<String>,
-    is_default: bool,
-}
-
-struct ChainStep {
-    after: String,
-    notify: String,
-    via: String,
+    href: String,
+    steps: Html,
+    acknowledgement: Option<String>,
+    /// What sets it apart.
+    tags: Vec<&'static str>,
 }
 
 /// `GET /channels`
@@ -95,26 +92,31 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
     let count = Counted { count: subscribed.items.len(), is_exact: subscribed.next.is_none() };
     let page = ChannelsPage {
         channels: known.chain(others).collect(),
-        may_test: ctx.viewer.may_admin,
+        may_change: ctx.viewer.may_admin,
         subscriptions: counted(count, "subscription", "subscriptions"),
-        chains: ctx.app.engine.escalations().iter().map(|(name, chain)| card(name, chain)).collect(),
+        chains: ctx.app.engine.escalation_chains().await?.iter().map(|chain| card(&ctx, chain)).collect(),
         shell: PageShell::new(&ctx, NavSection::Channels, "Channels").await?,
     };
     answer::ok(&page)
 }
 
-fn card(name: &str, chain: &Escalation) -> ChainCard {
-    let words = |ms: u64| length(i64::try_from(ms).unwrap_or(i64::MAX));
-    let steps = chain.steps.iter().map(|step| ChainStep {
-        after: if step.after.ms() == 0 { "at once".to_owned() } else { format!("after {}", words(step.after.ms())) },
-        notify: step.notify.clone(),
-        via: step.via.clone().unwrap_or_else(|| "all channels".to_owned()),
-    });
+fn card(ctx: &PageContext, chain: &NamedEscalation) -> ChainCard {
+    let mut tags = Vec::new();
+    if chain.name() == DEFAULT_ESCALATION {
+        tags.push("for incidents that name none");
+    }
+    if chain.stored().is_none() {
+        tags.push("from the configuration");
+    }
+    if !chain.is_in_force() {
+        tags.push("overridden by the configuration");
+    }
     ChainCard {
-        name: name.to_owned(),
-        steps: steps.collect(),
-        ack_timeout: chain.ack_timeout.map(|timeout| words(timeout.ms())),
-        is_default: name == "default",
+        name: chain.name().to_owned(),
+        href: ctx.link(&path(chain.name())),
+        steps: steps(chain.escalation()),
+        acknowledgement: acknowledgement(chain.escalation()),
+        tags,
     }
 }
 

@@ -17,6 +17,6 @@ pub(crate) enum ChannelSubcommand {
         #[arg(add = names_of(Listed::Channels))]
         channel: String,
     },
-    /// List the escalation chains that the configuration names
-    Escalations,
+    /// List the escalation chains: the same as ordo escalation list
+    Escalations(RefreshArgs),
 }

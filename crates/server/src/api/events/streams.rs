@@ -61,7 +61,8 @@ fn check_sight(app: &App, caller: &Caller, entity: EntityId) -> Result<(), Probl
         | Kind::Monitor
         | Kind::Notification
         | Kind::Silence
-        | Kind::Login => {
+        | Kind::Login
+        | Kind::EscalationChain => {
             Err(Problem::new(Code::Forbidden, format!("the events of a {name} need the role {}", right.least())))
         }
     }

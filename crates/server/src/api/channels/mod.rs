@@ -1,9 +1,11 @@
-//! Channels and escalation chains, as the configuration has them; and a message to try a channel out.
+//! Channels, as the configuration has them, and a message to try one out; escalation chains.
+
+pub(crate) mod escalations;
 
 use axum::extract::State;
 use axum::{Extension, Json};
 use ordo_adapters::webhook::sender::is_sender_name;
-use ordo_api::alerting::channels::{ChannelTest, ChannelView, EscalationChain};
+use ordo_api::alerting::channels::{ChannelTest, ChannelView};
 use ordo_api::{Code, Page};
 use ordo_engine::clock::new_id;
 use ordo_engine::{OutgoingMessage, SendError};
@@ -30,14 +32,6 @@ fn section(name: &str) -> &str {
         "file" => "senders.file",
         other => other,
     }
-}
-
-pub(crate) async fn escalations(State(app): State<App>) -> Json<Page<EscalationChain>> {
-    let chain = |(name, escalation): (&String, &ordo_model::incident::Escalation)| EscalationChain {
-        name: name.clone(),
-        escalation: escalation.clone(),
-    };
-    Json(Page::whole(app.engine.escalations().iter().map(chain).collect()))
 }
 
 pub(crate) async fn test(

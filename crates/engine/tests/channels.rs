@@ -1,14 +1,18 @@
-//! What people set up while the engine runs: escalation chains.
+//! What people set up while the engine runs: escalation chains and channels.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
+use ordo_engine::channels::ChannelOpener;
 use ordo_engine::escalations::NamedEscalation;
 use ordo_engine::testing::incidents::start;
+use ordo_engine::testing::recorder::Recorder;
 use ordo_engine::testing::{World, manual, options};
-use ordo_engine::{CommitExtras, EngineOptions};
+use ordo_engine::{CommitExtras, EngineOptions, Sender};
 use ordo_model::Kind;
+use ordo_model::channel::{Channel, ChannelCommand, ChannelSettings, ChannelTarget};
 use ordo_model::incident::{Escalation, EscalationChain, EscalationChainCommand, Incident, StartIncident};
 use serde_json::json;
 
@@ -81,4 +85,56 @@ async fn the_incident_of_a_job_takes_the_chain_that_the_job_names_from_the_store
         })
         .await;
     assert_eq!(incident.value.escalation.unwrap().policy, steps(&["ada", "2h bob"]));
+}
+
+/// Makes recorders of channels, and remembers how often.
+#[derive(Default)]
+struct Opening(Mutex<Vec<(String, Arc<Recorder>)>>);
+
+impl ChannelOpener for Opening {
+    fn open(&self, channel: &Channel) -> Arc<dyn Sender> {
+        let recorder = Recorder::new(channel.name.clone().leak()).shared();
+        self.0.lock().unwrap().push((channel.name.clone(), recorder.clone()));
+        recorder
+    }
+}
+
+fn webhook(url: &str) -> ChannelSettings {
+    let target = ChannelTarget::Webhook { url: url.to_owned(), secret: "key".to_owned() };
+    ChannelSettings { target, events: vec!["*".parse().unwrap()], label: None, description: None }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_sender_of_a_channel_is_made_once_for_each_version_and_found_again_after_a_crash() {
+    let world = World::new().await;
+    let opening = Arc::new(Opening::default());
+    let made = || opening.0.lock().unwrap().len();
+    world.engine.senders().open_channels_with(opening.clone());
+    assert!(world.engine.sender("ops").await.unwrap().is_none());
+    let order = async |world: &World, command| {
+        world.engine.command::<Channel>(Channel::id("ops"), command).await.unwrap();
+    };
+    order(&world, ChannelCommand::Add { name: "ops".to_owned(), settings: webhook("https://a") }).await;
+    for title in ["one", "two"] {
+        let id = world.incident(title, None).await;
+        world.published(id).await;
+    }
+    world.settled(2).await;
+    assert_eq!(made(), 1, "it stands as it was");
+    order(&world, ChannelCommand::Change { settings: webhook("https://b") }).await;
+    assert!(world.engine.sender("ops").await.unwrap().is_some());
+    assert_eq!(made(), 2);
+    order(&world, ChannelCommand::Remove).await;
+    assert!(world.engine.sender("ops").await.unwrap().is_none());
+    order(&world, ChannelCommand::Add { name: "ops".to_owned(), settings: webhook("https://c") }).await;
+    assert!(world.engine.sender("ops").await.unwrap().is_some());
+    assert_eq!(made(), 3, "a name that is given again is another channel");
+
+    let world = world.kill().await;
+    world.engine.senders().open_channels_with(opening.clone());
+    let id = world.incident("three", None).await;
+    world.published(id).await;
+    let all = world.settled(3).await;
+    assert!(all.iter().all(|one| one.sender == "ops"));
+    world.assert_clean().await;
 }

@@ -124,6 +124,8 @@ pub enum Kind {
     /// Somebody came in through the login page, or was turned away.
     Login,
     EscalationChain,
+    /// What notifications go out through, kept in the store.
+    Channel,
 }
 
 /// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
@@ -134,7 +136,7 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 13] = [
+    pub const ALL: [Kind; 14] = [
         Kind::Job,
         Kind::Incident,
         Kind::Hook,
@@ -148,6 +150,7 @@ impl Kind {
         Kind::Silence,
         Kind::Login,
         Kind::EscalationChain,
+        Kind::Channel,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -165,6 +168,7 @@ impl Kind {
             Kind::Silence => "silence",
             Kind::Login => "login",
             Kind::EscalationChain => "escalation",
+            Kind::Channel => "channel",
         }
     }
 
@@ -184,6 +188,7 @@ impl Kind {
             Kind::Silence => 11,
             Kind::Login => 12,
             Kind::EscalationChain => 13,
+            Kind::Channel => 14,
         }
     }
 

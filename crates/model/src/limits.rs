@@ -260,6 +260,12 @@ pub const SUBSCRIPTIONS_MAX: usize = 500;
 /// A secret that was replaced goes on signing for this long.
 pub const WEBHOOK_SECRET_OVERLAP: Millis = Millis::from_days(1);
 
+// --- channels -----------------------------------------------------------------------------------
+/// Channels in the store; more are refused. Each message is held against all of them.
+pub const CHANNELS_MAX: usize = 200;
+/// Receivers of a channel that sends mail.
+pub const CHANNEL_RECIPIENTS_MAX: usize = 50;
+
 // --- notifications ------------------------------------------------------------------------------
 /// What waits in an outbox is looked at within this time, however the commit that put it there went on.
 /// The configuration may say otherwise, up to OUTBOX_FLUSH_DELAY_MAX.

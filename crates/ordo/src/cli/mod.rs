@@ -130,7 +130,7 @@ pub(crate) enum OrdoCommand {
     /// Hold back notifications for a while
     #[command(subcommand, visible_alias = "silences")]
     Silence(alerting::silence::SilenceSubcommand),
-    /// List and try out the channels that the configuration names
+    /// Manage channels: what notifications go out through
     #[command(subcommand, visible_alias = "channels")]
     Channel(alerting::channel::ChannelSubcommand),
     /// Manage escalation chains: who is notified next when nobody acknowledges an incident

@@ -103,7 +103,7 @@ impl Name for SecretNamePath {
     }
 }
 
-/// The name of a channel, right or wrong: the configuration says which.
+/// The name of a channel, right or wrong: the configuration or the store says which.
 #[derive(Debug)]
 pub(crate) struct ChannelName(pub(crate) String);
 

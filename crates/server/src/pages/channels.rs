@@ -3,18 +3,22 @@
 //! Invariant: of what stands in the configuration the page names the key that changes it.
 
 use askama::Template;
+use axum::extract::{Extension, State};
 use axum::response::Response;
+use ordo_api::alerting::channels::{ChannelKind, ChannelView};
 use ordo_engine::escalations::{DEFAULT_ESCALATION, NamedEscalation};
 use ordo_model::limits::PAGE_MAX;
 use ordo_model::subscription::Subscription;
 
-use crate::api::channels::{configured, try_out};
+use crate::api::channels::{configured, list, try_out};
 use crate::http::path::{ChannelName, Named};
 use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
 use crate::pages::layout::shell::{NavSection, PageShell, queries};
+use crate::pages::objects::Presser;
+use crate::pages::objects::channels::{path as channel_path, shown_events, words};
 use crate::pages::objects::escalations::{acknowledgement, path, steps};
 use crate::pages::runs::outcome::{Counted, counted};
 
@@ -46,6 +50,9 @@ struct ChannelsPage {
     shell: PageShell,
     may_change: bool,
     channels: Vec<ChannelCard>,
+    stored: Vec<StoredCard>,
+    /// What can be made: where, and what it is called.
+    kinds: Vec<(String, &'static str)>,
     subscriptions: String,
     chains: Vec<ChainCard>,
 }
@@ -59,6 +66,16 @@ struct ChannelCard {
     keys: &'static str,
 }
 
+/// A channel of the store.
+struct StoredCard {
+    name: String,
+    href: String,
+    kind: &'static str,
+    place: String,
+    events: String,
+    is_overridden: bool,
+}
+
 struct ChainCard {
     name: String,
     href: String,
@@ -69,13 +86,14 @@ struct ChainCard {
 }
 
 /// `GET /channels`
-pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
+pub(crate) async fn show(ctx: PageContext, Presser(caller): Presser) -> Result<Response, Problem> {
     let there = configured(&ctx.app);
+    let all = list(State(ctx.app.clone()), Extension(caller)).await?.0.items;
     let known = KNOWN.iter().map(|(name, title, about, keys)| ChannelCard {
         name: (*name).to_owned(),
         title: (*title).to_owned(),
         about,
-        section: there.iter().find(|one| one.name == *name).map_or_else(String::new, |one| one.section.clone()),
+        section: there.iter().find(|one| one.name == *name).and_then(|one| one.section.clone()).unwrap_or_default(),
         is_there: there.iter().any(|one| one.name == *name),
         keys,
     });
@@ -83,7 +101,7 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
         name: one.name.clone(),
         title: one.name.clone(),
         about: "A sender of the program that Ordo runs in.",
-        section: one.section.clone(),
+        section: one.section.clone().unwrap_or_default(),
         is_there: true,
         keys: "",
     });
@@ -92,12 +110,28 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
     let count = Counted { count: subscribed.items.len(), is_exact: subscribed.next.is_none() };
     let page = ChannelsPage {
         channels: known.chain(others).collect(),
+        stored: all.iter().filter_map(|channel| stored(&ctx, channel)).collect(),
+        kinds: ChannelKind::ALL
+            .map(|kind| (ctx.link(&format!("/channels/new?kind={}", kind.name())), words(kind).0))
+            .to_vec(),
         may_change: ctx.viewer.may_admin,
         subscriptions: counted(count, "subscription", "subscriptions"),
         chains: ctx.app.engine.escalation_chains().await?.iter().map(|chain| card(&ctx, chain)).collect(),
         shell: PageShell::new(&ctx, NavSection::Channels, "Channels").await?,
     };
     answer::ok(&page)
+}
+
+fn stored(ctx: &PageContext, channel: &ChannelView) -> Option<StoredCard> {
+    let to = channel.to.as_ref().map(|to| to.join(", "));
+    Some(StoredCard {
+        name: channel.name.clone(),
+        href: ctx.link(&channel_path(&channel.name)),
+        kind: words(channel.kind?).0,
+        place: channel.url.clone().or(channel.channel.clone()).or(to).unwrap_or_default(),
+        events: shown_events(channel.events.as_deref().unwrap_or_default()),
+        is_overridden: !channel.in_force,
+    })
 }
 
 fn card(ctx: &PageContext, chain: &NamedEscalation) -> ChainCard {
@@ -130,5 +164,8 @@ pub(crate) async fn test(ctx: PageContext, Named(ChannelName(name)): Named<Chann
         Ok(test) => Flash::bad(format!("{name} did not take the message: {}", test.error.unwrap_or_default())),
         Err(problem) => Flash::bad(problem.detail),
     };
-    ctx.go("/channels", &flash)
+    // One of the configuration has its button on the page of all.
+    let is_stored = ctx.app.engine.senders().get(&name).is_none();
+    let back = if is_stored { channel_path(&name) } else { "/channels".to_owned() };
+    ctx.go(&back, &flash)
 }

@@ -118,7 +118,8 @@ fn unsettled(store: &RedbStore) -> Result<Vec<String>, Fault> {
             | Kind::Subscription
             | Kind::Silence
             | Kind::Login
-            | Kind::EscalationChain => None,
+            | Kind::EscalationChain
+            | Kind::Channel => None,
         };
         open.extend(why.map(|why| format!("{entity}: {why}")));
     }

@@ -310,7 +310,8 @@ fn decode(entity: EntityId, kind: &str, data: &[u8]) -> Result<AnyEvent, serde_j
         | Kind::Subscription
         | Kind::Silence
         | Kind::Login
-        | Kind::EscalationChain => AnyEvent::Other(kind.to_owned()),
+        | Kind::EscalationChain
+        | Kind::Channel => AnyEvent::Other(kind.to_owned()),
     })
 }
 

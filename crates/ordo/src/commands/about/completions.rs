@@ -62,7 +62,7 @@ impl Listed {
             Listed::Incidents => ("/v1/incidents", "id", "title"),
             Listed::Executors => ("/v1/executors", "name", "state"),
             Listed::Nodes => ("/v1/nodes", "name", "state"),
-            Listed::Channels => ("/v1/channels", "name", "section"),
+            Listed::Channels => ("/v1/channels", "name", "defined_in"),
             Listed::Escalations => ("/v1/escalations", "name", "defined_in"),
             Listed::Secrets => ("/v1/secrets", "name", "updated_at"),
             Listed::Tokens => ("/v1/tokens", "name", "role"),

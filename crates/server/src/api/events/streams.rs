@@ -62,7 +62,8 @@ fn check_sight(app: &App, caller: &Caller, entity: EntityId) -> Result<(), Probl
         | Kind::Notification
         | Kind::Silence
         | Kind::Login
-        | Kind::EscalationChain => {
+        | Kind::EscalationChain
+        | Kind::Channel => {
             Err(Problem::new(Code::Forbidden, format!("the events of a {name} need the role {}", right.least())))
         }
     }

@@ -5,4 +5,5 @@ mod escalations;
 mod incidents;
 mod monitors;
 mod slack;
+mod stored_channels;
 mod subscriptions;

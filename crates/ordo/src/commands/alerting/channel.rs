@@ -70,7 +70,7 @@ async fn add(talk: &CommandSession, args: ChannelAddArgs) -> Result<Exit> {
 
 fn human(talk: &CommandSession, channels: &[Value]) -> String {
     if channels.is_empty() {
-        return "No channels. Add one: ordo channel add ops --kind webhook --url https://example.com/hook\n".to_owned();
+        return "No channels. Add one: ordo channel add ops --kind slack --channel '#ops'\n".to_owned();
     }
     let row = |channel: &Value| {
         let from = match channel["section"].as_str() {

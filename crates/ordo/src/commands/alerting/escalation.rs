@@ -46,8 +46,7 @@ fn read(chain: &Value) -> Option<EscalationChainView> {
 
 fn human(talk: &CommandSession, chains: &[Value]) -> String {
     if chains.is_empty() {
-        return "No chains. Add one: ordo escalation add default --step '#on-call' --step '15m lead@example.org'\n"
-            .to_owned();
+        return "No chains. Add one: ordo escalation add default --step '#on-call'\n".to_owned();
     }
     let rows = chains.iter().filter_map(read).flat_map(|chain| rows(&chain)).collect();
     table::rows(&["CHAIN", "STEP", "AFTER", "NOTIFIES", "VIA", "FROM"], rows, talk.paint)

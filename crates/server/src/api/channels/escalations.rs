@@ -12,12 +12,11 @@ use ordo_engine::Versioned;
 use ordo_engine::escalations::NamedEscalation;
 use ordo_model::incident::{EscalationChain, EscalationChainCommand, EscalationChainRefusal};
 use ordo_model::limits::ESCALATION_CHAINS_MAX;
-use ordo_model::text::quoted;
 
 use crate::app::{App, Signed};
 use crate::http::body::Body;
 use crate::http::idempotency;
-use crate::http::path::{ChainName, Named};
+use crate::http::path::{ChainName, Name, Named};
 use crate::http::problem::Problem;
 
 fn view(chain: &NamedEscalation) -> EscalationChainView {
@@ -39,11 +38,7 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn find(app: &App, name: &str) -> Result<NamedEscalation, Problem> {
-    app.engine.escalation_chain(name).await?.ok_or_else(|| missing(name))
-}
-
-fn missing(name: &str) -> Problem {
-    Problem::new(Code::EscalationNotFound, format!("there is no escalation chain {}", quoted(name)))
+    app.engine.escalation_chain(name).await?.ok_or_else(|| ChainName::missing(name))
 }
 
 pub(crate) async fn create(Signed(app): Signed, headers: HeaderMap, body: Body) -> Result<Response, Problem> {
@@ -93,7 +88,7 @@ pub(crate) async fn remove(
 
 async fn stored(app: &App, name: &str) -> Result<Versioned<EscalationChain>, Problem> {
     let found = app.engine.queries().object::<EscalationChain>(EscalationChain::id(name)).await?;
-    found.ok_or_else(|| missing(name))
+    found.ok_or_else(|| ChainName::missing(name))
 }
 
 fn refuse_configured(app: &App, name: &str) -> Result<(), Problem> {

@@ -22,13 +22,12 @@ use ordo_model::job::Invalid;
 use ordo_model::limits::CHANNELS_MAX;
 use ordo_model::notification::Message;
 use ordo_model::object::Object;
-use ordo_model::text::quoted;
 
 use crate::app::{App, Signed};
 use crate::auth::caller::Caller;
 use crate::http::body::Body;
 use crate::http::idempotency;
-use crate::http::path::{ChannelName, Named};
+use crate::http::path::{ChannelName, Name, Named};
 use crate::http::problem::Problem;
 
 fn view(app: &App, caller: &Caller, channel: &Channel) -> ChannelView {
@@ -78,11 +77,7 @@ pub(crate) async fn show(
 
 /// A channel of the store.
 pub(crate) async fn find(app: &App, name: &str) -> Result<Versioned<Channel>, Problem> {
-    app.engine.queries().object::<Channel>(Channel::id(name)).await?.ok_or_else(|| missing(name))
-}
-
-fn missing(name: &str) -> Problem {
-    Problem::new(Code::ChannelNotFound, format!("there is no channel {}", quoted(name)))
+    app.engine.queries().object::<Channel>(Channel::id(name)).await?.ok_or_else(|| ChannelName::missing(name))
 }
 
 pub(crate) async fn create(
@@ -191,7 +186,7 @@ pub(crate) async fn try_out(app: &App, name: &str, caller: &str) -> Result<Chann
         true => None,
         false => app.engine.sender(name).await?,
     };
-    let sender = sender.ok_or_else(|| missing(name))?;
+    let sender = sender.ok_or_else(|| ChannelName::missing(name))?;
     let message = Message::test(new_id(), app.now(), By::new(caller, IncidentSource::Api));
     let key = message.key();
     let outgoing = OutgoingMessage { message: &message, key: &key, attempt: 1, remembered: None };

@@ -89,9 +89,9 @@ async fn the_incident_of_a_job_takes_the_chain_that_the_job_names_from_the_store
 
 /// Makes recorders of channels, and remembers how often.
 #[derive(Default)]
-struct Opening(Mutex<Vec<(String, Arc<Recorder>)>>);
+struct RecordingOpener(Mutex<Vec<(String, Arc<Recorder>)>>);
 
-impl ChannelOpener for Opening {
+impl ChannelOpener for RecordingOpener {
     fn open(&self, channel: &Channel) -> Arc<dyn Sender> {
         let recorder = Recorder::new(channel.name.clone().leak()).shared();
         self.0.lock().unwrap().push((channel.name.clone(), recorder.clone()));
@@ -107,7 +107,7 @@ fn webhook(url: &str) -> ChannelSettings {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_sender_of_a_channel_is_made_once_for_each_version_and_found_again_after_a_crash() {
     let world = World::new().await;
-    let opening = Arc::new(Opening::default());
+    let opening = Arc::new(RecordingOpener::default());
     let made = || opening.0.lock().unwrap().len();
     world.engine.senders().open_channels_with(opening.clone());
     assert!(world.engine.sender("ops").await.unwrap().is_none());

@@ -115,10 +115,10 @@ impl Retries {
 
 /// The senders there are, by name. A handle: clones share what is registered.
 #[derive(Clone, Default)]
-pub struct Senders(Arc<RwLock<Registered>>);
+pub struct Senders(Arc<RwLock<SenderRegistry>>);
 
 #[derive(Default)]
-struct Registered {
+struct SenderRegistry {
     by_name: BTreeMap<String, Arc<dyn Sender>>,
     /// Makes senders of the channels of the store; None: they are not sent through from here.
     opener: Option<Arc<dyn ChannelOpener>>,
@@ -140,11 +140,11 @@ impl std::fmt::Debug for Senders {
 }
 
 impl Senders {
-    fn read(&self) -> RwLockReadGuard<'_, Registered> {
+    fn read(&self) -> RwLockReadGuard<'_, SenderRegistry> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Registered> {
+    fn write(&self) -> RwLockWriteGuard<'_, SenderRegistry> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 

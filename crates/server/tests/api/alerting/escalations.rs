@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 const PATH: &str = "/v1/escalations";
 
-fn chain(name: &str, steps: Value) -> Value {
+fn chain(name: &str, steps: &Value) -> Value {
     json!({ "name": name, "escalation": { "steps": steps } })
 }
 
 async fn add(world: &World, name: &str) -> Value {
-    world.post(PATH, chain(name, json!([{ "notify": "ada" }]))).await.expect(201)
+    world.post(PATH, chain(name, &json!([{ "notify": "ada" }]))).await.expect(201)
 }
 
 /// A world whose configuration has the chain `night`.
@@ -31,7 +31,7 @@ async fn configured() -> World {
 async fn a_chain_is_added_read_changed_and_removed() {
     let world = World::new().await;
     let steps = json!([{ "after": "0s", "notify": "ada" }, { "after": "15m", "notify": "bob", "via": "email" }]);
-    let made = world.post(PATH, chain("night", steps.clone())).await.expect(201);
+    let made = world.post(PATH, chain("night", &steps)).await.expect(201);
     assert_eq!((&made["defined_in"], &made["in_force"]), (&json!("store"), &json!(true)));
     let read = world.get("/v1/escalations/night").await.expect(200);
     assert_eq!(read["escalation"]["steps"], steps);
@@ -56,15 +56,15 @@ async fn what_cannot_work_is_refused_by_the_name_of_its_field() {
         text(&world.post(PATH, form).await.refused(status, code)["errors"][0]["field"])
     };
     let one = json!([{ "notify": "ada" }]);
-    assert_eq!(refused(chain("a b", one.clone()), "invalid_escalation", 422).await, "name");
-    assert_eq!(refused(chain("night", json!([])), "invalid_escalation", 422).await, "steps");
-    assert_eq!(refused(chain("night", json!([{ "notify": " " }])), "invalid_escalation", 422).await, "steps.notify");
+    assert_eq!(refused(chain("a b", &one), "invalid_escalation", 422).await, "name");
+    assert_eq!(refused(chain("night", &json!([])), "invalid_escalation", 422).await, "steps");
+    assert_eq!(refused(chain("night", &json!([{ "notify": " " }])), "invalid_escalation", 422).await, "steps.notify");
     add(&world, "night").await;
-    assert_eq!(refused(chain("night", one.clone()), "escalation_exists", 409).await, "name");
+    assert_eq!(refused(chain("night", &one), "escalation_exists", 409).await, "name");
     for number in 1..ESCALATION_CHAINS_MAX {
         add(&world, &format!("chain-{number}")).await;
     }
-    world.post(PATH, chain("beyond", one)).await.refused(409, "too_many_escalations");
+    world.post(PATH, chain("beyond", &one)).await.refused(409, "too_many_escalations");
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn a_chain_of_the_configuration_is_shown_and_can_only_be_changed_there() {
     let world = configured().await;
     let listed = world.get(PATH).await.expect(200);
     assert_eq!(listed["items"][0]["defined_in"], "configuration");
-    let taken = world.post(PATH, chain("night", json!([{ "notify": "ada" }]))).await.refused(409, "escalation_exists");
+    let taken = world.post(PATH, chain("night", &json!([{ "notify": "ada" }]))).await.refused(409, "escalation_exists");
     assert!(text(&taken["errors"][0]["message"]).contains("the configuration has a chain"), "{taken}");
     let patch = json!({ "escalation": { "steps": [{ "notify": "ada" }] } });
     world.patch("/v1/escalations/night", None, patch).await.refused(409, "wrong_state");
@@ -84,7 +84,7 @@ async fn a_chain_of_the_configuration_is_shown_and_can_only_be_changed_there() {
 async fn who_reads_sees_the_chains_and_only_admins_change_them() {
     let world = World::new().await;
     let operator = world.token("olga", Role::Operator).await;
-    let form = chain("night", json!([{ "notify": "stranger@elsewhere.example", "via": "email" }]));
+    let form = chain("night", &json!([{ "notify": "stranger@elsewhere.example", "via": "email" }]));
     world.request_as(&operator, "POST", PATH, Some(form)).await.refused(403, "forbidden");
     add(&world, "night").await;
     world.request_as(&operator, "GET", "/v1/escalations/night", None).await.expect(200);

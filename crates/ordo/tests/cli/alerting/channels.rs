@@ -93,11 +93,14 @@ fn a_channel_that_breaks_loses_nothing_also_when_the_daemon_is_killed() {
 
     let _daemon = serve(&world);
     inbox.receiver.answers(204);
+    // Those that it refused came too.
+    let before = inbox.receiver.taken().len();
     let add = ["channel", "add", "ops", "--kind", "webhook", "--url", &inbox.url, "--no-events"];
     let made = world.json(&add);
     inbox.receiver.trusts(&[made["signing_key"].as_str().unwrap()]);
     world.ordo(&["notification", "replay", "--all"]).done();
-    inbox.has(4);
-    let id = third["id"].as_str().unwrap();
-    assert_eq!(inbox.receiver.taken()[3].body["data"]["stream"], format!("ordo-incident-{id}"));
+    inbox.has(before + 1);
+    let (id, last) = (third["id"].as_str().unwrap(), &inbox.receiver.taken()[before]);
+    assert_eq!(last.body["data"]["stream"], format!("ordo-incident-{id}"));
+    assert_eq!(last.signed_by, [true], "with the key of the new one");
 }

@@ -12,6 +12,8 @@ export async function objects(world, jobs) {
   const monitor = await post("/v1/monitors", { name: "every-page", every: "1d", grace: "1h", description: "the backup of the vault" });
   for (const path of ["/start", ""]) await fetch(world.url + monitor.ping_path + path);
   const subscription = await post("/v1/subscriptions", { url: "https://receiver.example.com/webhooks/of/ordo", events: ["incident.*"] });
+  await post("/v1/channels", { name: "every-page", kind: "webhook", url: "https://receiver.example.com/webhooks/of/ordo" });
+  await post("/v1/escalations", { name: "every-page", escalation: { steps: [{ notify: "#on-call", via: "every-page" }, { after: "15m", notify: "lead@example.org" }] } });
   await post("/v1/silences", { matching: "every-page-*", for: "2h", reason: "disk replacement" });
   await post("/v1/tokens", { name: "every-page", role: "viewer" });
   const after = await world.job({ label: "every-page-chained", tool_name: "noop", trigger: { type: "manual" }, after: { jobs: [jobs.heartbeat.id] } });
@@ -69,6 +71,12 @@ export async function pages(world, jobs) {
     ["executor", `/executors/${executor}`],
     ["nodes", "/nodes"],
     ["channels", "/channels"],
+    ["new channel", "/channels/new?kind=email"],
+    ["channel", "/channels/every-page"],
+    ["edit channel", "/channels/every-page/edit"],
+    ["new chain", "/escalations/new"],
+    ["chain of escalation", "/escalations/every-page"],
+    ["edit chain of escalation", "/escalations/every-page/edit"],
     ["notifications", "/notifications"],
     ["subscriptions", "/subscriptions"],
     ["new subscription", "/subscriptions/new"],

@@ -67,6 +67,7 @@ codes! {
     XxlNotConfigured { 404, "xxl_not_configured", "Executors of XXL-JOB are not served" }
     SilenceNotFound { 404, "silence_not_found", "No such silence" }
     ChannelNotFound { 404, "channel_not_found", "No such channel" }
+    EscalationNotFound { 404, "escalation_not_found", "No such escalation chain" }
     SubscriptionNotFound { 404, "subscription_not_found", "No such subscription" }
     MethodNotAllowed { 405, "method_not_allowed", "The route does not have this method" }
     RequestTimeout { 408, "request_timeout", "The body did not arrive in time" }
@@ -78,9 +79,13 @@ codes! {
     Contended { 409, "contended", "Others kept changing the job" }
     MaintenanceRefused { 409, "maintenance_refused", "Not possible as asked" }
     HookExists { 409, "hook_exists", "The hook exists already" }
+    ChannelExists { 409, "channel_exists", "The channel exists already" }
+    EscalationExists { 409, "escalation_exists", "The escalation chain exists already" }
     PayloadGone { 409, "payload_gone", "The payload is no longer kept" }
     TokenExists { 409, "token_exists", "The name is taken" }
     TooManyExecutors { 409, "too_many_executors", "Too many executors" }
+    TooManyChannels { 409, "too_many_channels", "Too many channels" }
+    TooManyEscalations { 409, "too_many_escalations", "Too many escalation chains" }
     TooManySilences { 409, "too_many_silences", "Too many silences" }
     TooManySubscriptions { 409, "too_many_subscriptions", "Too many subscriptions" }
     RevisionGone { 410, "revision_gone", "The revision is no longer kept" }
@@ -104,6 +109,8 @@ codes! {
     InvalidIncident { 422, "invalid_incident", "The incident is invalid" }
     InvalidMonitor { 422, "invalid_monitor", "The monitor is invalid" }
     InvalidSilence { 422, "invalid_silence", "The silence is invalid" }
+    InvalidChannel { 422, "invalid_channel", "The channel is invalid" }
+    InvalidEscalation { 422, "invalid_escalation", "The escalation chain is invalid" }
     InvalidSubscription { 422, "invalid_subscription", "The subscription is invalid" }
     TooManyStreams { 429, "too_many_streams", "Too many streams" }
     RateLimited { 429, "rate_limited", "Too many requests" }

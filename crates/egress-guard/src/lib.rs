@@ -11,6 +11,6 @@ mod resolver;
 
 pub use explain::{explain, explain_at, shown};
 pub use guard::{Allowed, Forbidden, Guard, NotAllowable};
-pub use guarded::Guarded;
+pub use guarded::{Guarded, NotReached};
 pub use network::{Network, NotANetwork};
 pub use resolver::{Lookup, SystemLookup};

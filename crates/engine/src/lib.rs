@@ -33,8 +33,9 @@ pub use commit::state::Versioned;
 pub use commit::{change, rounds};
 pub use dispatch::{Draws, Find, PoolSize, PoolSizes};
 pub use dispatch::{deliveries, executors};
-pub use engine::{Engine, EngineOptions, forecast, incidents, tokens};
+pub use engine::{Engine, EngineOptions, escalations, forecast, incidents, tokens};
 pub use maintenance::{check, recovery, retention};
+pub use notify::channels;
 pub use notify::sender::{self, OutgoingMessage, Retries, SendError, Sender, Senders, Sent};
 pub use read::waiting;
 pub use read::{

@@ -123,6 +123,9 @@ pub enum Kind {
     Silence,
     /// Somebody came in through the login page, or was turned away.
     Login,
+    EscalationChain,
+    /// What notifications go out through, kept in the store.
+    Channel,
 }
 
 /// What a stream of events belongs to. Its stream is called `ordo-job-<uuid>`, `ordo-hook-<uuid>` and so on.
@@ -133,7 +136,7 @@ pub struct EntityId {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 12] = [
+    pub const ALL: [Kind; 14] = [
         Kind::Job,
         Kind::Incident,
         Kind::Hook,
@@ -146,6 +149,8 @@ impl Kind {
         Kind::Notification,
         Kind::Silence,
         Kind::Login,
+        Kind::EscalationChain,
+        Kind::Channel,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -162,6 +167,8 @@ impl Kind {
             Kind::Notification => "notification",
             Kind::Silence => "silence",
             Kind::Login => "login",
+            Kind::EscalationChain => "escalation",
+            Kind::Channel => "channel",
         }
     }
 
@@ -180,6 +187,8 @@ impl Kind {
             Kind::Notification => 10,
             Kind::Silence => 11,
             Kind::Login => 12,
+            Kind::EscalationChain => 13,
+            Kind::Channel => 14,
         }
     }
 

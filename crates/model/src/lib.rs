@@ -39,6 +39,6 @@ pub use id::{EntityId, FencingToken, Incarnation, JobId, Kind, RunId};
 pub use job::submission;
 pub use log_stream::LogStream;
 pub use moment::{ClockFrame, Moment};
-pub use notification::silence;
+pub use notification::{channel, silence};
 pub use time::{Millis, Timestamp};
 pub use trace::TraceParent;

@@ -264,6 +264,12 @@ pub const SUBSCRIPTIONS_MAX: usize = 500;
 /// A secret that was replaced goes on signing for this long.
 pub const WEBHOOK_SECRET_OVERLAP: Millis = Millis::from_days(1);
 
+// --- channels -----------------------------------------------------------------------------------
+/// Channels in the store; more are refused. Each message is held against all of them.
+pub const CHANNELS_MAX: usize = 200;
+/// Receivers of a channel that sends mail.
+pub const CHANNEL_RECIPIENTS_MAX: usize = 50;
+
 // --- notifications ------------------------------------------------------------------------------
 /// What waits in an outbox is looked at within this time, however the commit that put it there went on.
 /// The configuration may say otherwise, up to OUTBOX_FLUSH_DELAY_MAX.
@@ -300,6 +306,8 @@ pub const POSTMORTEM_MAX_BYTES: usize = 64 * 1024;
 pub const REMEMBERED_MAX_BYTES: usize = 4 * 1024;
 /// Steps of one escalation chain.
 pub const ESCALATION_STEPS_MAX: usize = 20;
+/// Escalation chains in the store; more are refused.
+pub const ESCALATION_CHAINS_MAX: usize = 200;
 /// How many failures in a row a job may be allowed before it opens an incident.
 pub const INCIDENT_AFTER_MAX: u32 = 1_000;
 /// How often a notification is tried, whatever the sender's schedule says.

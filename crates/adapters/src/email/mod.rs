@@ -81,12 +81,12 @@ impl SmtpOptions {
         let to =
             self.to.iter().map(|given| mailbox(given).map_err(|why| SmtpUnusable::To { given: given.clone(), why }));
         let to = to.collect::<Result<Vec<Mailbox>, SmtpUnusable>>()?;
-        Ok(EmailSender { transport, from, to, events: self.events.clone() })
+        Ok(EmailSender { name: sender::NAME.to_owned(), transport, from, to, events: self.events.clone() })
     }
 }
 
 #[cfg(feature = "mail")]
-fn mailbox(text: &str) -> Result<Mailbox, String> {
+pub(crate) fn mailbox(text: &str) -> Result<Mailbox, String> {
     text.parse().map_err(|error: lettre::address::AddressError| error.to_string())
 }
 

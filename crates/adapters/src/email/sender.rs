@@ -16,11 +16,12 @@ use crate::message::{event_type, words};
 
 pub const NAME: &str = "email";
 /// How long the server may take for each of its answers.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(15);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(15);
 const SUBJECT_MAX_CHARS: usize = 200;
 
 #[derive(Debug)]
 pub struct EmailSender {
+    pub name: String,
     pub transport: AsyncSmtpTransport<Tokio1Executor>,
     pub from: Mailbox,
     pub to: Vec<Mailbox>,
@@ -31,7 +32,7 @@ pub struct EmailSender {
 #[async_trait]
 impl Sender for EmailSender {
     fn name(&self) -> &str {
-        NAME
+        &self.name
     }
 
     fn wants(&self, message: &Message) -> bool {
@@ -64,7 +65,7 @@ impl EmailSender {
         let mut mail = Mail::builder()
             .from(self.from.clone())
             // The same for every try: a server or a program that gets it twice sees that it is one.
-            .message_id(Some(format!("<{}@{host}>", Notification::id(message, NAME))))
+            .message_id(Some(format!("<{}@{host}>", Notification::id(message, &self.name))))
             .references(format!("<{}@{host}>", message.entity()))
             .in_reply_to(format!("<{}@{host}>", message.entity()))
             .subject(subject);
@@ -76,7 +77,7 @@ impl EmailSender {
 
     /// The address that a step of an escalation calls, if it is one.
     fn called(&self, message: &Message) -> Option<Mailbox> {
-        message.notify(NAME)?.parse().ok()
+        message.notify(&self.name)?.parse().ok()
     }
 }
 

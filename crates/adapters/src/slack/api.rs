@@ -63,11 +63,9 @@ impl CallError {
 fn advice(why: &str) -> &'static str {
     match why {
         "channel_not_found" | "not_in_channel" => {
-            " (invite the app to the channel, and write its id or name in slack.channel)"
+            " (invite the app to the channel, and name the channel by its id or its name)"
         }
-        "invalid_auth" | "not_authed" | "token_revoked" | "account_inactive" => {
-            " (slack.bot_token is not a token of this app)"
-        }
+        "invalid_auth" | "not_authed" | "token_revoked" | "account_inactive" => " (the token is not one of this app)",
         "missing_scope" => " (the app needs the scopes chat:write and app_mentions:read)",
         _ => "",
     }
@@ -96,6 +94,12 @@ impl Api {
             token: token.into(),
             client: client.map_err(|error| NoApi::Client(format!("{error:?}")))?,
         })
+    }
+
+    /// The same with another token.
+    #[must_use]
+    pub fn with_token(&self, token: impl Into<String>) -> Api {
+        Api { token: token.into(), ..self.clone() }
     }
 
     /// Calls a method with its arguments; the answer of a call that succeeded.

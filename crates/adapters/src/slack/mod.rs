@@ -1,7 +1,7 @@
 //! Slack: what it sends to Ordo, and what Ordo posts to it.
 
 pub mod api;
-mod card;
+pub(crate) mod card;
 pub mod events;
 pub mod interactions;
 pub mod mrkdwn;
@@ -57,7 +57,12 @@ impl SlackOptions {
             return Err(SlackUnusable::NoChannel);
         }
         let api = Api::new(&self.api_url, self.bot_token.clone())?;
-        Ok(Some(SlackSender { api, channel: self.channel.clone(), events: self.events.clone() }))
+        Ok(Some(SlackSender {
+            name: sender::NAME.to_owned(),
+            api,
+            channel: self.channel.clone(),
+            events: self.events.clone(),
+        }))
     }
 
     /// What Slack's requests are checked with, if it is given.

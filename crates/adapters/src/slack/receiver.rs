@@ -27,7 +27,7 @@ pub async fn mentioned(
 ) -> Result<Option<Uuid>, IncidentError> {
     let engine = &engine.signed_by(&user(&mention.user).with_request(request_id));
     let extras = extras(&mention.event_id, engine.clock().now());
-    let answer = match engine.start_incident(start(engine, mention), |_| extras.clone()).await {
+    let answer = match engine.start_incident(start(engine, mention).await?, |_| extras.clone()).await {
         Ok(committed) if committed.events.is_empty() => {
             let text = cut(&mention.text, INCIDENT_TEXT_MAX_BYTES);
             if text.is_empty() {
@@ -45,7 +45,7 @@ pub async fn mentioned(
     }
 }
 
-fn start(engine: &Engine, mention: &Mention) -> StartIncident {
+async fn start(engine: &Engine, mention: &Mention) -> Result<StartIncident, IncidentError> {
     let text = mention.text.as_str();
     let first = text.lines().next().unwrap_or_default().trim();
     let title = match first.is_empty() {
@@ -54,16 +54,16 @@ fn start(engine: &Engine, mention: &Mention) -> StartIncident {
     };
     // A title that says it all needs no description.
     let description = if title == text { String::new() } else { cut(text, INCIDENT_TEXT_MAX_BYTES) };
-    StartIncident {
+    Ok(StartIncident {
         title,
         description,
         severity: Default::default(),
         identifier: Some(mention.identifier()),
         generation: 0,
         links: Vec::new(),
-        escalation: engine.escalation(None),
+        escalation: engine.escalation(None).await?,
         by: by(&mention.user),
-    }
+    })
 }
 
 /// Does what a button or a menu stands for.

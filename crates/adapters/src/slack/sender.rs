@@ -19,6 +19,7 @@ pub const NAME: &str = "slack";
 
 #[derive(Debug)]
 pub struct SlackSender {
+    pub name: String,
     pub api: Api,
     /// The channel of incidents that began elsewhere.
     pub channel: String,
@@ -39,7 +40,7 @@ struct CardLocation {
 #[async_trait]
 impl Sender for SlackSender {
     fn name(&self) -> &str {
-        NAME
+        &self.name
     }
 
     fn wants(&self, message: &Message) -> bool {
@@ -115,7 +116,7 @@ impl SlackSender {
 
     async fn post_in_thread(&self, message: &Message, place: &CardLocation) -> Result<(), CallError> {
         let mut text = card::timeline(&words(message));
-        if let Some(channel) = message.notify(NAME).and_then(as_channel) {
+        if let Some(channel) = message.notify(&self.name).and_then(as_channel) {
             let news = json!({ "channel": channel, "text": card::news(&words(message)), "unfurl_links": false });
             self.api.call("chat.postMessage", &news).await?;
             text.push_str("\n(posted there too)");

@@ -1,4 +1,4 @@
-//! One attempt: a signed request, judged by the status of its answer.
+//! One attempt: a request, signed or not, judged by the status of its answer.
 //!
 //! Invariant: what went wrong is reported without the path of the address, which may be a key. Only 2xx counts, redirects are not followed, and of an answer nothing is used but its status, its
 //! Retry-After and, for the eyes of people, the first KiB of its text.
@@ -10,8 +10,6 @@ use ordo_engine::sender::SendError;
 use ordo_model::Millis;
 use ordo_model::credential::covered_address;
 use reqwest::{Response, StatusCode, Url};
-
-use super::signing::SignatureHeaders;
 
 /// How long a receiver may take to answer.
 pub const TIMEOUT: Duration = Duration::from_secs(15);
@@ -29,14 +27,19 @@ pub enum NotTaken {
 }
 
 /// The status that the receiver took it with.
-pub async fn post(guarded: &Guarded, url: &str, signed: &SignatureHeaders, body: Vec<u8>) -> Result<u16, NotTaken> {
+pub async fn post(
+    guarded: &Guarded,
+    url: &str,
+    headers: &[(&'static str, &str)],
+    body: Vec<u8>,
+) -> Result<u16, NotTaken> {
     let failed = |error: SendError| NotTaken::Failed(error);
     let url = Url::parse(url).map_err(|error| failed(SendError::permanent(format!("not a URL: {error}"))))?;
     guarded.check(&url).map_err(|error| failed(SendError::permanent(error.to_string())))?;
     let client = guarded.client().map_err(|why| failed(SendError::passing(why)))?;
     let mut request = client.post(url.clone()).timeout(TIMEOUT).header("content-type", "application/json");
-    for (name, value) in signed.headers() {
-        request = request.header(name, value);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
     }
     let response = request.body(body).send().await.map_err(|error| failed(unanswered(&error, &url)))?;
     judge(response, &url).await

@@ -64,7 +64,7 @@ impl WebhookSender {
         let now = self.transport.clock.now();
         let keys = self.keys(now).await?;
         let signed = SignatureHeaders::new(&keys, id, now, &body);
-        match post(&self.transport.guarded, &self.subscription.terms.url, &signed, body).await {
+        match post(&self.transport.guarded, &self.subscription.terms.url, &signed.headers(), body).await {
             Ok(status) => Ok(status),
             Err(NotTaken::Failed(error)) => Err(error),
             Err(NotTaken::Gone(said)) => {
@@ -124,7 +124,7 @@ impl Sender for WebhookSender {
 }
 
 /// The wait of the schedule with this notification's own jitter, or what the receiver asks for, if that is longer.
-fn later(error: SendError, attempt: u32, notification: Uuid) -> SendError {
+pub(crate) fn later(error: SendError, attempt: u32, notification: Uuid) -> SendError {
     let (high, low) = notification.as_u64_pair();
     let wait = wait_after(attempt, high ^ low).unwrap_or(Millis::ZERO);
     let asked = error.retry_after.unwrap_or(Millis::ZERO);
@@ -132,6 +132,6 @@ fn later(error: SendError, attempt: u32, notification: Uuid) -> SendError {
 }
 
 /// The id of a message: the same at every attempt, and without a full stop.
-fn message_id(id: Uuid) -> String {
+pub(crate) fn message_id(id: Uuid) -> String {
     format!("msg_{}", id.simple())
 }

@@ -16,7 +16,7 @@ use crate::double::slack::{Slack, TOKEN};
 
 fn sender(url: &str, token: &str, channel: &str) -> SlackSender {
     let events = vec!["incident.*".parse().unwrap()];
-    SlackSender { api: Api::new(url, token).unwrap(), channel: channel.into(), events }
+    SlackSender { name: "slack".into(), api: Api::new(url, token).unwrap(), channel: channel.into(), events }
 }
 
 async fn world() -> (Slack, World) {
@@ -129,7 +129,7 @@ async fn what_can_never_work_is_given_up_at_once_with_what_to_do() {
     world.incident("Checkout is down", None).await;
     let notification = world.settled(1).await.remove(0);
     assert!(!is_delivered(&notification) && notification.attempts == 1);
-    assert!(notification.last_error.unwrap().contains("slack.bot_token is not a token of this app"));
+    assert!(notification.last_error.unwrap().contains("the token is not one of this app"));
     assert!(slack.calls().is_empty());
 }
 

@@ -115,11 +115,6 @@ impl Engine {
         }
         Err(SubmitError::Contended)
     }
-
-    /// The policy of that name; without a name `default`, if there is one.
-    pub fn escalation(&self, name: Option<&str>) -> Option<ordo_model::incident::Escalation> {
-        self.escalations().get(name.unwrap_or("default")).cloned()
-    }
 }
 
 fn store(fault: Fault) -> IncidentError {

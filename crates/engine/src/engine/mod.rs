@@ -2,6 +2,7 @@
 //!
 //! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
 
+pub mod escalations;
 pub mod forecast;
 pub mod incidents;
 mod intake;

@@ -16,6 +16,7 @@ use crate::commit::command::SubmitError;
 use crate::commit::kinds::notification::{QUEUES, queue_prefix};
 use crate::commit::state::Versioned;
 use crate::engine::Engine;
+use crate::notify::channels::gone;
 use crate::notify::reconciler::Reconciled;
 use crate::notify::sender::{OutgoingMessage, SendError, Sender, Sent};
 use crate::notify::workflow::fault_of;
@@ -59,9 +60,9 @@ pub(crate) async fn deliver(engine: &Engine, id: Uuid) -> Result<Reconciled, Fau
     if !notification.is_waiting() {
         return Ok(Reconciled::Done);
     }
-    let tried = match engine.senders().get(&notification.sender) {
+    let tried = match engine.sender(&notification.sender).await? {
         Some(sender) => try_once(engine, sender.as_ref(), &notification).await?,
-        None => Err(Failed { error: format!("there is no sender {:?}", notification.sender), retry_at: None }),
+        None => Err(Failed { error: gone(&notification.sender), retry_at: None }),
     };
     let command = match tried {
         Ok(sent) => {

@@ -87,7 +87,7 @@ impl Reconciler {
     }
 
     fn concurrency(&self, sender: &str) -> usize {
-        self.engine.senders().get(sender).map_or(1, |sender| sender.concurrency().max(1))
+        self.engine.senders().concurrency(sender)
     }
 
     /// A task that died reported nothing: the alarm must go back into the ring.

@@ -4,12 +4,16 @@
 //! Invariant: a sender decides nothing about retries. It says what happened; the notification keeps the rest.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use async_trait::async_trait;
-use ordo_model::Millis;
+use ordo_model::channel::Channel;
 use ordo_model::notification::Message;
+use ordo_model::{Millis, Timestamp};
 use serde_json::Value;
+
+use crate::commit::state::Versioned;
+use crate::notify::channels::ChannelOpener;
 
 /// How many notifications of one sender are on their way at once, each of another entity.
 pub const CONCURRENCY_DEFAULT: usize = 16;
@@ -111,7 +115,23 @@ impl Retries {
 
 /// The senders there are, by name. A handle: clones share what is registered.
 #[derive(Clone, Default)]
-pub struct Senders(Arc<RwLock<BTreeMap<String, Arc<dyn Sender>>>>);
+pub struct Senders(Arc<RwLock<SenderRegistry>>);
+
+#[derive(Default)]
+struct SenderRegistry {
+    by_name: BTreeMap<String, Arc<dyn Sender>>,
+    /// Makes senders of the channels of the store; None: they are not sent through from here.
+    opener: Option<Arc<dyn ChannelOpener>>,
+    /// What was made of them. A cache: each stands for one version of its channel.
+    opened: BTreeMap<String, OpenedChannel>,
+}
+
+struct OpenedChannel {
+    version: u64,
+    /// A name may be given again: the versions begin anew then.
+    created_at: Timestamp,
+    sender: Arc<dyn Sender>,
+}
 
 impl std::fmt::Debug for Senders {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -120,33 +140,77 @@ impl std::fmt::Debug for Senders {
 }
 
 impl Senders {
+    fn read(&self) -> RwLockReadGuard<'_, SenderRegistry> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, SenderRegistry> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes the place of one with the same name.
     pub fn register(&self, sender: Arc<dyn Sender>) {
         let name = sender.name().to_owned();
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(name, sender);
+        self.write().by_name.insert(name, sender);
+    }
+
+    /// Channels of the store are sent through from now on.
+    pub fn open_channels_with(&self, opener: Arc<dyn ChannelOpener>) {
+        self.write().opener = Some(opener);
+    }
+
+    pub(crate) fn opens_channels(&self) -> bool {
+        self.read().opener.is_some()
+    }
+
+    /// The sender of a channel as it stands in this version.
+    pub(crate) fn of_channel(&self, channel: &Versioned<Channel>) -> Option<Arc<dyn Sender>> {
+        let is_current = |one: &&OpenedChannel| one.version == channel.version && one.created_at == channel.created_at;
+        if let Some(opened) = self.read().opened.get(&channel.name).filter(is_current) {
+            return Some(opened.sender.clone());
+        }
+        let mut registered = self.write();
+        let sender = registered.opener.as_ref()?.open(channel);
+        let (version, created_at) = (channel.version, channel.created_at);
+        let opened = OpenedChannel { version, created_at, sender: sender.clone() };
+        registered.opened.insert(channel.name.clone(), opened);
+        Some(sender)
+    }
+
+    pub(crate) fn forget_channel(&self, name: &str) {
+        self.write().opened.remove(name);
     }
 
     /// Notifications that still wait for it are dead-lettered.
     pub fn remove(&self, name: &str) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        self.write().by_name.remove(name);
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<dyn Sender>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.read().by_name.get(name).cloned()
     }
 
+    /// How many notifications of this sender are on their way at once.
+    pub(crate) fn concurrency(&self, name: &str) -> usize {
+        let registered = self.read();
+        let opened = || registered.opened.get(name).map(|opened| &opened.sender);
+        registered.by_name.get(name).or_else(opened).map_or(1, |sender| sender.concurrency().max(1))
+    }
+
+    /// Those that were registered: the channels of the store are not among them.
     pub fn names(&self) -> Vec<String> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+        self.read().by_name.keys().cloned().collect()
     }
 
-    /// Those that want this message.
+    /// Those of them that want this message.
     pub fn interested(&self, message: &Message) -> Vec<String> {
-        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        all.iter().filter(|(_, sender)| sender.wants(message)).map(|(name, _)| name.clone()).collect()
+        let registered = self.read();
+        let wanting = registered.by_name.iter().filter(|(_, sender)| sender.wants(message));
+        wanting.map(|(name, _)| name.clone()).collect()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.read().by_name.is_empty()
     }
 }
 

@@ -18,7 +18,9 @@ pub const fn to_see(kind: Kind) -> Right {
         | Kind::Monitor
         | Kind::Subscription
         | Kind::Notification
-        | Kind::Silence => Right::Read,
+        | Kind::Silence
+        | Kind::EscalationChain
+        | Kind::Channel => Right::Read,
         Kind::ApiToken | Kind::Secret | Kind::Login => Right::Administer,
     }
 }
@@ -39,7 +41,7 @@ pub const fn to_use(kind: Kind) -> Option<Right> {
         // Whoever knows the path of a monitor may ping it.
         Kind::Monitor => Some(Right::Operate),
         // The address of a receiver is often all that it takes to write to it.
-        Kind::Subscription => Some(Right::Administer),
+        Kind::Subscription | Kind::Channel => Some(Right::Administer),
         Kind::Job
         | Kind::Incident
         | Kind::Hook
@@ -49,7 +51,8 @@ pub const fn to_use(kind: Kind) -> Option<Right> {
         | Kind::Executor
         | Kind::Notification
         | Kind::Silence
-        | Kind::Login => None,
+        | Kind::Login
+        | Kind::EscalationChain => None,
     }
 }
 
@@ -66,6 +69,13 @@ pub fn covered(kind: Kind, mut data: Value) -> Value {
                 *url = covered_address(url);
             }
         }
+        Kind::Channel => {
+            for address in ["/settings/target/url", "/settings/target/server"] {
+                if let Some(Value::String(url)) = data.pointer_mut(address) {
+                    *url = covered_address(url);
+                }
+            }
+        }
         Kind::Job
         | Kind::Incident
         | Kind::Hook
@@ -75,7 +85,8 @@ pub fn covered(kind: Kind, mut data: Value) -> Value {
         | Kind::Executor
         | Kind::Notification
         | Kind::Silence
-        | Kind::Login => {}
+        | Kind::Login
+        | Kind::EscalationChain => {}
     }
     data
 }
@@ -113,6 +124,8 @@ mod tests {
         assert_eq!(monitor, json!({ "token": "***", "settings": { "name": "m" } }));
         let subscription = covered(Kind::Subscription, json!({ "terms": { "url": "https://u:p@h/x", "events": [] } }));
         assert_eq!(subscription, json!({ "terms": { "url": "https://h/***", "events": [] } }));
+        let channel = json!({ "settings": { "target": { "type": "webhook", "url": "https://h/key", "secret": "s" } } });
+        assert_eq!(covered(Kind::Channel, channel)["settings"]["target"]["url"], "https://h/***");
         let job = json!({ "token": 7 });
         assert_eq!(covered(Kind::Job, job.clone()), job);
     }

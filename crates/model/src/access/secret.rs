@@ -1,6 +1,6 @@
 //! A secret: a name that jobs and hooks refer to. Its value is sealed and stands in a chunk, never in an event.
 //!
-//! Invariant: the name of a secret that belongs to one hook or one subscription has a '/' in it, and no name that people
+//! Invariant: the name of a secret that belongs to one hook, subscription or channel has a '/' in it, and no name that people
 //! give has one. So what belongs to somebody is neither overwritten nor referred to by anybody else.
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,11 @@ impl Secret {
         format!("hook/{slug}")
     }
 
+    /// The name of the secret that was given with a channel.
+    pub fn of_channel(name: &str) -> String {
+        format!("channel/{name}")
+    }
+
     /// The name of a secret that a subscription signs with; `number` sets it apart from those before.
     pub fn of_subscription(id: Uuid, number: u64) -> String {
         format!("subscription/{id}.{number}")
@@ -46,7 +51,7 @@ pub fn is_shared_name(name: &str) -> bool {
 }
 
 /// Whose a secret is that belongs to somebody.
-const OWNERS: [&str; 2] = ["hook/", "subscription/"];
+const OWNERS: [&str; 3] = ["hook/", "subscription/", "channel/"];
 
 fn is_owned_name(name: &str) -> bool {
     name.len() <= SECRET_NAME_MAX_BYTES
@@ -186,8 +191,8 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_hook_or_a_subscription_has_no_name_that_people_give() {
-        for owned in [Secret::of_hook("deploy"), Secret::of_subscription(Uuid::nil(), 3)] {
+    fn what_belongs_to_a_hook_a_subscription_or_a_channel_has_no_name_that_people_give() {
+        for owned in [Secret::of_hook("deploy"), Secret::of_subscription(Uuid::nil(), 3), Secret::of_channel("ops")] {
             assert!(play(vec![set(&owned, 1)]).is_ok(), "{owned}");
             assert!(!is_shared_name(&owned), "{owned}");
         }

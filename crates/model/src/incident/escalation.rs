@@ -2,6 +2,9 @@
 //!
 //! Invariant: the policy an incident began with goes with it; a change of the configuration does not reach into it.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::job::Invalid;
@@ -50,5 +53,74 @@ impl Escalation {
     /// When the step with this number (the first is 0) is due, if there is one.
     pub fn due(&self, step: u32, from: Timestamp) -> Option<Timestamp> {
         self.steps.get(step as usize).map(|step| from.plus(step.after))
+    }
+}
+
+/// `15m lead@example.org via email`: as a step is written on one line. What is due at once and goes through all channels
+/// is only a name.
+impl fmt::Display for EscalationStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.after != Millis::ZERO {
+            write!(f, "{} ", self.after)?;
+        }
+        f.write_str(&self.notify)?;
+        self.via.as_ref().map_or(Ok(()), |via| write!(f, "{VIA}{via}"))
+    }
+}
+
+const VIA: &str = " via ";
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{given:?} is not a step: write it as \"15m lead@example.org via email\"; the time and the channel may be left out"
+)]
+pub struct NotAStep {
+    pub given: String,
+}
+
+impl FromStr for EscalationStep {
+    type Err = NotAStep;
+
+    fn from_str(text: &str) -> Result<EscalationStep, NotAStep> {
+        let (whom, via) = match text.trim().rsplit_once(VIA) {
+            Some((whom, via)) => (whom.trim(), Some(via.trim().to_owned())),
+            None => (text.trim(), None),
+        };
+        let timed = whom.split_once(char::is_whitespace).and_then(|(first, rest)| Some((first.parse().ok()?, rest)));
+        let (after, notify) = timed.unwrap_or((Millis::ZERO, whom));
+        let notify = notify.trim().to_owned();
+        // A time alone notifies nobody, and a way that is not named leads nowhere.
+        let is_cut_short = notify.ends_with(VIA.trim_end()) || via.as_ref().is_some_and(String::is_empty);
+        if notify.is_empty() || notify.parse::<Millis>().is_ok() || is_cut_short {
+            return Err(NotAStep { given: text.to_owned() });
+        }
+        Ok(EscalationStep { after, notify, via })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_written_on_one_line_and_reads_back() {
+        let step = |after: u64, notify: &str, via: Option<&str>| EscalationStep {
+            after: Millis::from_secs(after * 60),
+            notify: notify.to_owned(),
+            via: via.map(str::to_owned),
+        };
+        for (text, expected) in [
+            ("#on-call", step(0, "#on-call", None)),
+            ("15m lead@example.org via email", step(15, "lead@example.org", Some("email"))),
+            ("1h Ada Lovelace", step(60, "Ada Lovelace", None)),
+            ("the way via Rome via post", step(0, "the way via Rome", Some("post"))),
+        ] {
+            assert_eq!(text.parse(), Ok(expected.clone()), "{text}");
+            assert_eq!(expected.to_string(), text);
+        }
+        assert_eq!("  15m   x  ".parse(), Ok(step(15, "x", None)), "blanks do not count");
+        for wrong in ["", "  ", "15m", "15m 10m", "x via  "] {
+            assert!(wrong.parse::<EscalationStep>().is_err(), "{wrong:?}");
+        }
     }
 }

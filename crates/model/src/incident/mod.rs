@@ -3,6 +3,7 @@
 //! Invariant: every change people may want to hear of is in the outbox until it was handed on, and so is the alarm.
 
 mod apply;
+mod chain;
 mod command;
 mod decide;
 mod escalation;
@@ -22,8 +23,9 @@ use crate::object::{Misplaced, Object};
 use crate::outbox::Outbox;
 use crate::time::Timestamp;
 
+pub use chain::{EscalationChain, EscalationChainCommand, EscalationChainEvent, EscalationChainRefusal};
 pub use command::{IncidentCommand, IncidentRefusal, StartIncident};
-pub use escalation::{Escalation, EscalationStep};
+pub use escalation::{Escalation, EscalationStep, NotAStep};
 pub use event::IncidentEvent;
 pub use postmortem::{POSTMORTEM_DRAFT, postmortem};
 pub use words::{By, IncidentRole, IncidentSource, IncidentStatus, Link, NoSeverity, Severity};

@@ -164,6 +164,12 @@ impl Message {
         }
     }
 
+    /// Whether a step of an escalation goes through this sender and no other.
+    pub fn names_sender(&self, sender: &str) -> bool {
+        let Subject::Incident { event, .. } = &self.subject else { return false };
+        matches!(event.as_ref(), IncidentEvent::Escalated { via: Some(name), .. } if name == sender)
+    }
+
     /// Whom a step of an escalation names, if it goes through this sender.
     pub fn notify(&self, sender: &str) -> Option<&str> {
         let Subject::Incident { event, .. } = &self.subject else { return None };

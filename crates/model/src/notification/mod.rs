@@ -2,6 +2,7 @@
 //!
 //! Invariant: a notification that waits has an alarm; one that was given up stays where people see it, with why.
 
+pub mod channel;
 mod form;
 mod message;
 pub mod silence;

@@ -101,7 +101,7 @@ pub(crate) struct TestArgs {
 }
 
 /// The text itself, or what a file holds, without the end of its last line.
-fn secret(text: &str) -> Result<String, String> {
+pub(crate) fn secret(text: &str) -> Result<String, String> {
     let read = match text.strip_prefix('@') {
         None => return Ok(text.to_owned()),
         Some("-") => std::io::read_to_string(std::io::stdin()).map_err(|error| format!("standard input: {error}"))?,

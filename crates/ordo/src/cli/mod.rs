@@ -130,9 +130,12 @@ pub(crate) enum OrdoCommand {
     /// Hold back notifications for a while
     #[command(subcommand, visible_alias = "silences")]
     Silence(alerting::silence::SilenceSubcommand),
-    /// List and try out the channels that the configuration names, and its escalation chains
+    /// Manage channels: what notifications go out through
     #[command(subcommand, visible_alias = "channels")]
     Channel(alerting::channel::ChannelSubcommand),
+    /// Manage escalation chains: who is notified next when nobody acknowledges an incident
+    #[command(subcommand, visible_alias = "escalations")]
+    Escalation(alerting::escalation::EscalationSubcommand),
     /// Monitor work that runs elsewhere by its heartbeat
     #[command(subcommand, visible_alias = "monitors")]
     Monitor(alerting::monitor::MonitorSubcommand),

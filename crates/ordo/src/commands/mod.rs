@@ -47,6 +47,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit> {
         }
         OrdoCommand::Silence(command) => wait(alerting::silence::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Channel(command) => wait(alerting::channel::run(&CommandSession::new(&common)?, command)),
+        OrdoCommand::Escalation(command) => wait(alerting::escalation::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Monitor(command) => wait(alerting::monitor::run(&CommandSession::new(&common)?, command)),
         OrdoCommand::Watch(args) => wait(alerting::watch::run(CommandSession::new(&common), &args)),
         OrdoCommand::Import(command) => wait(import::run(&CommandSession::new(&common)?, command)),

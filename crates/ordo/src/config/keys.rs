@@ -197,7 +197,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         "webhooks.allow",
         ValueKind::List,
         Some(""),
-        "Networks, addresses and host names that webhooks may go to although they are not public.",
+        "Networks, addresses and host names that webhooks and channels may go to although they are not public.",
     ),
 ];
 

@@ -1,9 +1,12 @@
-//! The senders of the daemon: Slack, mail, a file, and the URLs that subscribed.
+//! The senders of the daemon: Slack, mail, a file, the URLs that subscribed, and the channels of the store.
 //!
-//! Invariant: all of them are there before the engine starts: a notification whose sender is not there is given up.
+//! Invariant: all but the channels of the store, which are looked up, are there before the engine starts: a notification
+//! whose sender is not there is given up.
 
 use std::sync::Arc;
 
+use ordo_adapters::channel::ChannelTransport;
+use ordo_adapters::slack::api::Api;
 use ordo_adapters::slack::signature::SigningSecret;
 use ordo_adapters::webhook::directory::Directory;
 use ordo_adapters::webhook::sender::WebhookTransport;
@@ -59,6 +62,9 @@ impl ConfiguredSenders {
             clock: Arc::new(SystemClock),
             gone: removed,
         };
+        let slack = Api::new(&settings.slack.api_url, "").map_err(|error| refused(error.to_string()))?;
+        let (guarded, vault, clock) = (transport.guarded.clone(), transport.vault.clone(), transport.clock.clone());
+        senders.open_channels_with(Arc::new(ChannelTransport { guarded, vault, clock, slack }));
         let directory = Directory::new(senders.clone(), transport);
         let subscriptions = directory.load(&queries).await?;
         tracing::debug!(subscriptions, "those who subscribed are known");

@@ -75,6 +75,10 @@ fn full(world: &World) {
     world.ordo(&["silence", "add", "backup-of-the-warehouse-*", "--for", "2h", "--reason", title]).done();
     let url = "https://receiver.example.com/webhooks/of/ordo/production/eu-central-1";
     world.ordo(&["subscription", "add", url, "--event", "incident.*", "--event", "job.failed"]).done();
+    let channel = ["channel", "add", "a-channel-with-a-rather-long-name", "--kind", "webhook", "--url", url];
+    world.ordo(&[&channel[..], &["--event", "incident.escalated", "--event", "job.failed"]].concat()).done();
+    let step = "15m the-head-of-operations@subsidiary.example.com via a-channel-with-a-rather-long-name";
+    world.ordo(&["escalation", "add", "a-chain-with-a-rather-long-name", "--step", step]).done();
     world.ordo(&["token", "add", "a-token-with-a-long-name", "--role", "hook-manager", "--expires", "90d"]).done();
 }
 
@@ -97,6 +101,7 @@ fn every_list_fits_80_columns_and_its_ids_are_accepted_again() {
         &["silence", "list"],
         &["channel", "list"],
         &["channel", "escalations"],
+        &["escalation", "list"],
         &["monitor", "list"],
         &["subscription", "list"],
         &["secret", "list"],

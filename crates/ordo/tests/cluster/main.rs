@@ -13,6 +13,7 @@ mod common;
 mod plan;
 
 mod away;
+mod channels;
 mod choosing;
 mod database;
 mod limits;

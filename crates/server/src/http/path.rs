@@ -85,41 +85,31 @@ impl Name for Slug {
     }
 }
 
-/// The name of a secret, right or wrong: the model says which.
-#[derive(Debug)]
-pub(crate) struct SecretNamePath(pub(crate) String);
+/// A name that is taken as it was given: whoever looks it up says whether it is one.
+macro_rules! any_name {
+    ($name:ident, $code:ident, $what:literal) => {
+        #[derive(Debug)]
+        pub(crate) struct $name(pub(crate) String);
 
-impl FromStr for SecretNamePath {
-    type Err = std::convert::Infallible;
+        impl FromStr for $name {
+            type Err = std::convert::Infallible;
 
-    fn from_str(text: &str) -> Result<SecretNamePath, Self::Err> {
-        Ok(SecretNamePath(text.to_owned()))
-    }
+            fn from_str(text: &str) -> Result<$name, Self::Err> {
+                Ok($name(text.to_owned()))
+            }
+        }
+
+        impl Name for $name {
+            fn missing(given: &str) -> Problem {
+                Problem::new(Code::$code, format!("there is no {} {}", $what, quoted(given)))
+            }
+        }
+    };
 }
 
-impl Name for SecretNamePath {
-    fn missing(given: &str) -> Problem {
-        Problem::new(Code::SecretNotFound, format!("there is no secret {}", quoted(given)))
-    }
-}
-
-/// The name of a channel, right or wrong: the configuration says which.
-#[derive(Debug)]
-pub(crate) struct ChannelName(pub(crate) String);
-
-impl FromStr for ChannelName {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<ChannelName, Self::Err> {
-        Ok(ChannelName(text.to_owned()))
-    }
-}
-
-impl Name for ChannelName {
-    fn missing(given: &str) -> Problem {
-        Problem::new(Code::ChannelNotFound, format!("there is no channel {}", quoted(given)))
-    }
-}
+any_name!(SecretNamePath, SecretNotFound, "secret");
+any_name!(ChannelName, ChannelNotFound, "channel");
+any_name!(ChainName, EscalationNotFound, "escalation chain");
 
 impl<T: Name, S: Send + Sync> FromRequestParts<S> for Named<T> {
     type Rejection = Problem;

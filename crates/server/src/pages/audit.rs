@@ -114,6 +114,8 @@ fn place(ctx: &PageContext, entry: &AuditEntry) -> Option<String> {
         Kind::Job => Some(ctx.link(&format!("/jobs/{id}/definition"))),
         Kind::Incident => Some(ctx.link(&format!("/incidents/{id}"))),
         Kind::Subscription => Some(ctx.link(&format!("/subscriptions/{id}"))),
+        Kind::EscalationChain => Some(ctx.link(&format!("/escalations/{}", entry.name))),
+        Kind::Channel => Some(ctx.link(&format!("/channels/{}", entry.name))),
         Kind::Hook
         | Kind::Delivery
         | Kind::ApiToken

@@ -1,20 +1,25 @@
-//! Channels and escalation chains: what the configuration says, and a button to try a channel out.
+//! Channels and escalation chains: which there are, and a button to try a channel out.
 //!
-//! Invariant: nothing here can be changed: the page names the key of the configuration that does it.
+//! Invariant: of what stands in the configuration the page names the key that changes it.
 
 use askama::Template;
+use axum::extract::{Extension, State};
 use axum::response::Response;
-use ordo_model::incident::Escalation;
+use ordo_api::alerting::channels::{ChannelKind, ChannelView};
+use ordo_engine::escalations::{DEFAULT_ESCALATION, NamedEscalation};
 use ordo_model::limits::PAGE_MAX;
 use ordo_model::subscription::Subscription;
 
-use crate::api::channels::{configured, try_out};
+use crate::api::channels::{configured, list, try_out};
 use crate::http::path::{ChannelName, Named};
 use crate::http::problem::Problem;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
-use crate::pages::layout::moment::length;
+use crate::pages::layout::html::Html;
 use crate::pages::layout::shell::{NavSection, PageShell, queries};
+use crate::pages::objects::Presser;
+use crate::pages::objects::channels::{path as channel_path, shown_events, words};
+use crate::pages::objects::escalations::{acknowledgement, path, steps};
 use crate::pages::runs::outcome::{Counted, counted};
 
 /// The channels there can be: name, title, what it does, and the keys that set it up.
@@ -43,8 +48,11 @@ static KNOWN: [(&str, &str, &str, &str); 3] = [
 #[template(path = "channels.html")]
 struct ChannelsPage {
     shell: PageShell,
-    may_test: bool,
+    may_change: bool,
     channels: Vec<ChannelCard>,
+    stored: Vec<StoredCard>,
+    /// What can be made: where, and what it is called.
+    kinds: Vec<(String, &'static str)>,
     subscriptions: String,
     chains: Vec<ChainCard>,
 }
@@ -58,27 +66,34 @@ struct ChannelCard {
     keys: &'static str,
 }
 
-struct ChainCard {
+/// A channel of the store.
+struct StoredCard {
     name: String,
-    steps: Vec<ChainStep>,
-    ack_timeout: Option<String>,
-    is_default: bool,
+    href: String,
+    kind: &'static str,
+    place: String,
+    events: String,
+    is_overridden: bool,
 }
 
-struct ChainStep {
-    after: String,
-    notify: String,
-    via: String,
+struct ChainCard {
+    name: String,
+    href: String,
+    steps: Html,
+    acknowledgement: Option<String>,
+    /// What sets it apart.
+    tags: Vec<&'static str>,
 }
 
 /// `GET /channels`
-pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
+pub(crate) async fn show(ctx: PageContext, Presser(caller): Presser) -> Result<Response, Problem> {
     let there = configured(&ctx.app);
+    let all = list(State(ctx.app.clone()), Extension(caller)).await?.0.items;
     let known = KNOWN.iter().map(|(name, title, about, keys)| ChannelCard {
         name: (*name).to_owned(),
         title: (*title).to_owned(),
         about,
-        section: there.iter().find(|one| one.name == *name).map_or_else(String::new, |one| one.section.clone()),
+        section: there.iter().find(|one| one.name == *name).and_then(|one| one.section.clone()).unwrap_or_default(),
         is_there: there.iter().any(|one| one.name == *name),
         keys,
     });
@@ -86,7 +101,7 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
         name: one.name.clone(),
         title: one.name.clone(),
         about: "A sender of the program that Ordo runs in.",
-        section: one.section.clone(),
+        section: one.section.clone().unwrap_or_default(),
         is_there: true,
         keys: "",
     });
@@ -95,26 +110,47 @@ pub(crate) async fn show(ctx: PageContext) -> Result<Response, Problem> {
     let count = Counted { count: subscribed.items.len(), is_exact: subscribed.next.is_none() };
     let page = ChannelsPage {
         channels: known.chain(others).collect(),
-        may_test: ctx.viewer.may_admin,
+        stored: all.iter().filter_map(|channel| stored(&ctx, channel)).collect(),
+        kinds: ChannelKind::ALL
+            .map(|kind| (ctx.link(&format!("/channels/new?kind={}", kind.name())), words(kind).0))
+            .to_vec(),
+        may_change: ctx.viewer.may_admin,
         subscriptions: counted(count, "subscription", "subscriptions"),
-        chains: ctx.app.engine.escalations().iter().map(|(name, chain)| card(name, chain)).collect(),
+        chains: ctx.app.engine.escalation_chains().await?.iter().map(|chain| card(&ctx, chain)).collect(),
         shell: PageShell::new(&ctx, NavSection::Channels, "Channels").await?,
     };
     answer::ok(&page)
 }
 
-fn card(name: &str, chain: &Escalation) -> ChainCard {
-    let words = |ms: u64| length(i64::try_from(ms).unwrap_or(i64::MAX));
-    let steps = chain.steps.iter().map(|step| ChainStep {
-        after: if step.after.ms() == 0 { "at once".to_owned() } else { format!("after {}", words(step.after.ms())) },
-        notify: step.notify.clone(),
-        via: step.via.clone().unwrap_or_else(|| "all channels".to_owned()),
-    });
+fn stored(ctx: &PageContext, channel: &ChannelView) -> Option<StoredCard> {
+    let to = channel.to.as_ref().map(|to| to.join(", "));
+    Some(StoredCard {
+        name: channel.name.clone(),
+        href: ctx.link(&channel_path(&channel.name)),
+        kind: words(channel.kind?).0,
+        place: channel.url.clone().or(channel.channel.clone()).or(to).unwrap_or_default(),
+        events: shown_events(channel.events.as_deref().unwrap_or_default()),
+        is_overridden: !channel.in_force,
+    })
+}
+
+fn card(ctx: &PageContext, chain: &NamedEscalation) -> ChainCard {
+    let mut tags = Vec::new();
+    if chain.name() == DEFAULT_ESCALATION {
+        tags.push("for incidents that name none");
+    }
+    if chain.stored().is_none() {
+        tags.push("from the configuration");
+    }
+    if !chain.is_in_force() {
+        tags.push("overridden by the configuration");
+    }
     ChainCard {
-        name: name.to_owned(),
-        steps: steps.collect(),
-        ack_timeout: chain.ack_timeout.map(|timeout| words(timeout.ms())),
-        is_default: name == "default",
+        name: chain.name().to_owned(),
+        href: ctx.link(&path(chain.name())),
+        steps: steps(chain.escalation()),
+        acknowledgement: acknowledgement(chain.escalation()),
+        tags,
     }
 }
 
@@ -128,5 +164,8 @@ pub(crate) async fn test(ctx: PageContext, Named(ChannelName(name)): Named<Chann
         Ok(test) => Flash::bad(format!("{name} did not take the message: {}", test.error.unwrap_or_default())),
         Err(problem) => Flash::bad(problem.detail),
     };
-    ctx.go("/channels", &flash)
+    // One of the configuration has its button on the page of all.
+    let is_stored = ctx.app.engine.senders().get(&name).is_none();
+    let back = if is_stored { channel_path(&name) } else { "/channels".to_owned() };
+    ctx.go(&back, &flash)
 }

@@ -22,7 +22,7 @@ mod runs;
 use axum::routing::{MethodRouter, get, post};
 
 pub(crate) use self::layout::caches::PageCaches;
-use self::objects::{hooks, monitors, secrets, subscriptions, tokens};
+use self::objects::{escalations, hooks, monitors, secrets, subscriptions, tokens};
 use crate::app::App;
 
 /// Every page with what it answers. They are for people: the description of the API does not list them.
@@ -87,7 +87,15 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/executors/{id}", get(executors::one)),
         ("/executors/{id}/drain", post(executors::drain)),
         ("/channels", get(channels::show)),
+        ("/channels/new", get(objects::channels::blank).post(objects::channels::create)),
+        ("/channels/{name}", get(objects::channels::show)),
+        ("/channels/{name}/edit", get(objects::channels::edit).post(objects::channels::change)),
+        ("/channels/{name}/remove", post(objects::channels::remove)),
         ("/channels/{name}/test", post(channels::test)),
+        ("/escalations/new", get(escalations::blank).post(escalations::create)),
+        ("/escalations/{name}", get(escalations::show)),
+        ("/escalations/{name}/edit", get(escalations::edit).post(escalations::change)),
+        ("/escalations/{name}/remove", post(escalations::remove)),
         ("/nodes", get(nodes::nodes)),
         ("/docs", get(docs::front)),
         ("/docs/{*page}", get(docs::page)),

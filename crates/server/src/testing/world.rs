@@ -11,11 +11,11 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use ordo_api::upkeep::{StoreCheck, StoreCopy, StoreStats};
 use ordo_client::{Client, Target};
-use ordo_engine::Engine;
 use ordo_engine::secrets::SecretText;
 use ordo_engine::testing::tools::Voice;
 use ordo_engine::testing::{self, TICK_RATE};
 use ordo_engine::tokens::TokenRequest;
+use ordo_engine::{Engine, EngineOptions};
 use ordo_model::{Role, RunId};
 use ordo_store::Fault;
 use serde_json::{Value, json};
@@ -109,6 +109,11 @@ impl Maintenance for Upkeep {
 impl World {
     pub async fn new() -> World {
         World::above(testing::World::new().await).await
+    }
+
+    /// The engine below with these options.
+    pub async fn with(options: EngineOptions) -> World {
+        World::above(testing::World::with(options).await).await
     }
 
     /// Time stands still until the test moves it, by `below`.

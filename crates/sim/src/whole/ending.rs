@@ -117,7 +117,9 @@ fn unsettled(store: &RedbStore) -> Result<Vec<String>, Fault> {
             | Kind::Executor
             | Kind::Subscription
             | Kind::Silence
-            | Kind::Login => None,
+            | Kind::Login
+            | Kind::EscalationChain
+            | Kind::Channel => None,
         };
         open.extend(why.map(|why| format!("{entity}: {why}")));
     }

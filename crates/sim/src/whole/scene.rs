@@ -309,7 +309,9 @@ fn decode(entity: EntityId, kind: &str, data: &[u8]) -> Result<AnyEvent, serde_j
         | Kind::Executor
         | Kind::Subscription
         | Kind::Silence
-        | Kind::Login => AnyEvent::Other(kind.to_owned()),
+        | Kind::Login
+        | Kind::EscalationChain
+        | Kind::Channel => AnyEvent::Other(kind.to_owned()),
     })
 }
 

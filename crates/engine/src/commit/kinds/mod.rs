@@ -4,6 +4,8 @@
 //! To add a kind: `Object` in the model, [`Stored`] here, its line in `registry.rs`.
 
 pub(crate) mod api_token;
+mod channel;
+mod escalation_chain;
 mod executor;
 mod hook;
 pub(crate) mod incident;

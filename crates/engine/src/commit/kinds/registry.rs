@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use ordo_model::api_token::{ApiToken, ApiTokenCommand};
+use ordo_model::channel::Channel;
 use ordo_model::executor::Executor;
 use ordo_model::hook::{Delivery, Hook};
-use ordo_model::incident::Incident;
+use ordo_model::incident::{EscalationChain, Incident};
 use ordo_model::login::{Login, LoginCommand};
 use ordo_model::monitor::Monitor;
 use ordo_model::notification::Notification;
@@ -42,6 +43,8 @@ pub(crate) fn decode(entity: EntityId, snapshot: &Snapshot) -> Result<EntityRef,
         Kind::Monitor => decode_as::<Monitor>(entity, snapshot),
         Kind::Silence => decode_as::<Silence>(entity, snapshot),
         Kind::Login => decode_as::<Login>(entity, snapshot),
+        Kind::EscalationChain => decode_as::<EscalationChain>(entity, snapshot),
+        Kind::Channel => decode_as::<Channel>(entity, snapshot),
     }
 }
 
@@ -60,6 +63,8 @@ pub(crate) fn fold(before: Option<EntityRef>, stored: &StoredEvent) -> Result<En
         Kind::Monitor => fold_as::<Monitor>(before, stored),
         Kind::Silence => fold_as::<Silence>(before, stored),
         Kind::Login => fold_as::<Login>(before, stored),
+        Kind::EscalationChain => fold_as::<EscalationChain>(before, stored),
+        Kind::Channel => fold_as::<Channel>(before, stored),
     }
 }
 
@@ -75,7 +80,7 @@ pub(crate) async fn reconcile(engine: &Engine, entity: EntityId) -> Result<Recon
         Kind::ApiToken => done(engine.command::<ApiToken>(entity.id, ApiTokenCommand::Forget).await),
         Kind::Silence => done(engine.command::<Silence>(entity.id, SilenceCommand::Wake).await),
         Kind::Login => done(engine.command::<Login>(entity.id, LoginCommand::Forget).await),
-        Kind::Hook | Kind::Secret | Kind::Subscription => {
+        Kind::Hook | Kind::Secret | Kind::Subscription | Kind::EscalationChain | Kind::Channel => {
             Err(Fault::misuse(format!("{entity} needs nobody to reconcile it")))
         }
     }

@@ -30,7 +30,7 @@ async fn hand_on(engine: &Engine, incident: &Versioned<Incident>) -> Result<Opti
     let entries = incident.outbox.entries();
     let entries = &entries[..entries.len().min(ENTRIES_PER_PASS)];
     let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Ok(None) };
-    if !engine.senders().is_empty() {
+    if engine.has_senders().await? {
         ordo_model::planted!(PublishedTooEarly, {
             let through = last.version;
             submit(engine, incident.id, IncidentCommand::Published { through }).await?;

@@ -79,7 +79,7 @@ async fn trouble(
         identifier: Some(identifier(job)),
         generation: 0,
         links: vec![Link::Job { id: job.id }, Link::Run { id: run_id }],
-        escalation: engine.escalation(policy.escalation.as_deref()),
+        escalation: engine.escalation(policy.escalation.as_deref()).await?,
         by: by(job),
     };
     let note = trouble::is_noted(count - policy.after).then(|| format!("{label} {what} (run {run_id}): {why}"));

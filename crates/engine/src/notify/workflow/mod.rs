@@ -24,7 +24,7 @@ const ENTRIES_PER_PASS: usize = 100;
 /// Writes a notification for each sender that wants the message. All of them are durable when this answers, and so the
 /// notifications of the next message come behind them.
 async fn write_notifications(engine: &Engine, message: Message) -> Result<(), Fault> {
-    let senders = engine.senders().interested(&message);
+    let senders = engine.interested(&message).await?;
     if senders.is_empty() {
         return Ok(());
     }

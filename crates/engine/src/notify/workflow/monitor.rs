@@ -52,7 +52,7 @@ async fn hand_on(
         identifier: Some(identifier(name)),
         generation: 0,
         links: Vec::new(),
-        escalation: engine.escalation(monitor.settings.escalation.as_deref()),
+        escalation: engine.escalation(monitor.settings.escalation.as_deref()).await?,
         by: by(name),
     };
     let note = trouble::is_noted(repetition).then(|| format!("{name} {what}: {why}"));

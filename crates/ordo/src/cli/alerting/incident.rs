@@ -79,8 +79,8 @@ pub(crate) struct StartArgs {
     /// An identifier of the cause: at most one incident with it is open at a time
     #[arg(long, value_name = "TEXT")]
     pub(crate) identifier: Option<String>,
-    /// The escalation chain, by its name in the daemon's configuration
-    #[arg(long, value_name = "NAME")]
+    /// The escalation chain, by its name (ordo escalation list)
+    #[arg(long, value_name = "NAME", add = names_of(Listed::Escalations))]
     pub(crate) escalation: Option<String>,
     #[command(flatten)]
     pub(crate) actor: ActorArg,

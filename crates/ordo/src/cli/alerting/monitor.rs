@@ -49,8 +49,8 @@ pub(crate) struct AddMonitorArgs {
     pub(crate) severity: Option<Severity>,
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// The escalation chain, by its name in the daemon's configuration
-    #[arg(long, value_name = "NAME")]
+    /// The escalation chain, by its name (ordo escalation list)
+    #[arg(long, value_name = "NAME", add = names_of(Listed::Escalations))]
     pub(crate) escalation: Option<String>,
 }
 

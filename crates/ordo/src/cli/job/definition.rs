@@ -12,7 +12,8 @@ use ordo_model::strict;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::values::{duration, json, name_or_json, named, tag, typed, variable};
+use crate::cli::values::{duration, json, name_or_json, named, names_of, tag, typed, variable};
+use crate::commands::about::completions::Listed;
 
 /// When the job runs. Without any of these it runs only when triggered by hand.
 #[derive(Debug, Default, Args)]
@@ -201,8 +202,8 @@ pub(crate) struct ReactionArgs {
     /// Resolve the incident with the next completed run; without this, the run only adds a note
     #[arg(long)]
     pub(crate) resolve_on_recovery: bool,
-    /// The escalation chain of these incidents, by its name in the daemon's configuration
-    #[arg(long, value_name = "NAME")]
+    /// The escalation chain of these incidents, by its name (ordo escalation list)
+    #[arg(long, value_name = "NAME", add = names_of(Listed::Escalations))]
     pub(crate) escalation: Option<String>,
 }
 

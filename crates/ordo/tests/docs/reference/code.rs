@@ -12,7 +12,7 @@ use super::table;
 use crate::common::World;
 
 /// Each entity with its stream, its events and where they stand.
-const EVENTS: [(&str, &str, &str, &str); 12] = [
+const EVENTS: [(&str, &str, &str, &str); 14] = [
     ("Jobs", "job", "Event", "crates/model/src/job/event.rs"),
     ("Incidents", "incident", "IncidentEvent", "crates/model/src/incident/event.rs"),
     ("Monitors", "monitor", "MonitorEvent", "crates/model/src/monitor/mod.rs"),
@@ -24,6 +24,8 @@ const EVENTS: [(&str, &str, &str, &str); 12] = [
     ("Executors", "executor", "ExecutorEvent", "crates/model/src/executor.rs"),
     ("Secrets", "secret", "SecretEvent", "crates/model/src/access/secret.rs"),
     ("Tokens", "token", "ApiTokenEvent", "crates/model/src/access/api_token.rs"),
+    ("Channels", "channel", "ChannelEvent", "crates/model/src/notification/channel.rs"),
+    ("Escalation chains", "escalation", "EscalationChainEvent", "crates/model/src/incident/chain.rs"),
     ("Logins", "login", "LoginEvent", "crates/model/src/access/login.rs"),
 ];
 

@@ -61,7 +61,9 @@ fn check_sight(app: &App, caller: &Caller, entity: EntityId) -> Result<(), Probl
         | Kind::Monitor
         | Kind::Notification
         | Kind::Silence
-        | Kind::Login => {
+        | Kind::Login
+        | Kind::EscalationChain
+        | Kind::Channel => {
             Err(Problem::new(Code::Forbidden, format!("the events of a {name} need the role {}", right.least())))
         }
     }

@@ -34,9 +34,9 @@ pub(crate) async fn create(Signed(app): Signed, headers: HeaderMap, body: Body) 
         return Ok(earlier);
     }
     let form: NewIncident = body.parse()?;
-    let escalation = app.engine.escalation(form.escalation.as_deref());
+    let escalation = app.engine.escalation(form.escalation.as_deref()).await?;
     if let (Some(name), None) = (&form.escalation, &escalation) {
-        let message = format!("there is no escalation {name:?} in the configuration");
+        let message = format!("there is no escalation chain {name:?}: see `ordo escalation list`");
         return Err(Problem::field(Code::InvalidIncident, "escalation", message));
     }
     let app = acting(&app, form.actor)?;

@@ -25,15 +25,15 @@ pub(crate) async fn read(ctx: &PageContext, has_jobs: bool) -> Result<Vec<FirstS
     let has_run = !queries(ctx).runs(&RunFilter::default(), None, 1).await?.items.is_empty();
     // The server's own token is always there.
     let has_others = engine.tokens().list(None, 2).await?.items.len() > 1;
-    let is_told = !engine.senders().is_empty();
+    let is_told = !engine.senders().is_empty() || !queries(ctx).channels().await?.is_empty();
     let step = |words, why, path: &str, is_done| FirstStep { words, why, href: ctx.link(path), is_done };
     let steps = vec![
         step("Create a job", "A command or an HTTP request, and a schedule for it", "/jobs/new", has_jobs),
         step("See it run", "Its log and its result are on the page of the run", "/runs", has_run),
         step(
             "Be notified when it fails",
-            "A subscription sends incidents to another system; Slack and e-mail are set up in the configuration",
-            "/subscriptions/new",
+            "A channel sends incidents to Slack, by mail or to another system",
+            "/channels",
             is_told,
         ),
         step(

@@ -116,7 +116,7 @@ pub(crate) async fn start(ctx: PageContext, Form(fields): Form<Vec<(String, Stri
         identifier: None,
         generation: 0,
         links: Vec::new(),
-        escalation: ctx.app.engine.escalation(None),
+        escalation: ctx.app.engine.escalation(None).await?,
         by: by(&ctx),
     };
     match ctx.app.engine.start_incident(start, |_| CommitExtras::default()).await {

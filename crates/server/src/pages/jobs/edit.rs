@@ -27,6 +27,7 @@ use crate::pages::layout::answer;
 use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::moment::zone_of;
 use crate::pages::layout::shell::{NavSection, PageShell, queries};
+use crate::pages::objects::escalations::chain_names;
 
 #[derive(Template)]
 #[template(path = "job_form.html")]
@@ -199,10 +200,10 @@ async fn page(
     job: Option<&Job>,
     fields: JobForm,
     errors: Vec<(&'static str, String)>,
-) -> FormPage {
+) -> Result<FormPage, Problem> {
     let own = job.map_or_else(|| "/jobs".to_owned(), |job| format!("/jobs/{}", job.id));
     let target = job.map_or_else(|| "/jobs/new".to_owned(), |job| format!("/jobs/{}/edit", job.id));
-    FormPage {
+    Ok(FormPage {
         target: ctx.link(&target),
         back: ctx.link(&own),
         is_new: job.is_none(),
@@ -211,11 +212,11 @@ async fn page(
         zones: ordo_model::zones::current().names().collect(),
         my_zone: ctx.preferences.zone_name().to_owned(),
         preview: FormPreview::of(ctx, &fields).await,
-        escalations: ctx.app.engine.escalations().keys().cloned().collect(),
+        escalations: chain_names(ctx).await?,
         shell,
         fields,
         errors,
-    }
+    })
 }
 
 /// `GET /jobs/new`, with `copy` the job to begin with.
@@ -230,7 +231,7 @@ pub(crate) async fn blank(ctx: PageContext, mut params: Params) -> Result<Respon
         None => JobForm::blank(ctx.preferences.zone_name()),
     };
     let shell = PageShell::new(&ctx, NavSection::Jobs, "New job").await?;
-    answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await)
+    answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await?)
 }
 
 /// `POST /jobs/preview`: the preview alone, for the script that shows it while somebody types.
@@ -244,7 +245,7 @@ pub(crate) async fn create(ctx: PageContext, Form(pairs): Form<Vec<(String, Stri
     let fields = JobForm::read(&pairs);
     let shell = PageShell::new(&ctx, NavSection::Jobs, "New job").await?;
     if field(&pairs, "only_preview").is_some() {
-        return answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await);
+        return answer::ok(&page(&ctx, shell, None, fields, Vec::new()).await?);
     }
     match created(&ctx, &fields).await {
         Ok(job) => Ok(ctx.go(&format!("/jobs/{}", job.id), &Flash::good(format!("Created {}", job.definition.label)))),
@@ -268,7 +269,7 @@ async fn refused(
     problem: &Problem,
 ) -> Result<Response, Problem> {
     let errors = placed(&fields, problem);
-    answer::page(StatusCode::UNPROCESSABLE_ENTITY, &page(ctx, shell, job, fields, errors).await)
+    answer::page(StatusCode::UNPROCESSABLE_ENTITY, &page(ctx, shell, job, fields, errors).await?)
 }
 
 /// `GET /jobs/{id}/edit`
@@ -277,7 +278,7 @@ pub(crate) async fn edit(ctx: PageContext, Named(id): Named<JobId>) -> Result<Re
     let job = find(&ctx.app, id).await?;
     let fields = JobForm::of(&job.definition, &ctx.times(), ctx.preferences.zone_name());
     let shell = PageShell::new(&ctx, NavSection::Jobs, format!("Edit {}", job.definition.label)).await?;
-    answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await)
+    answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await?)
 }
 
 /// `POST /jobs/{id}/edit`
@@ -291,7 +292,7 @@ pub(crate) async fn change(
     let fields = JobForm::read(&pairs);
     let shell = PageShell::new(&ctx, NavSection::Jobs, format!("Edit {}", job.definition.label)).await?;
     if field(&pairs, "only_preview").is_some() {
-        return answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await);
+        return answer::ok(&page(&ctx, shell, Some(&job), fields, Vec::new()).await?);
     }
     let revision = field(&pairs, "revision").and_then(|text| text.parse().ok());
     match changed(&ctx, &job, &fields, revision).await {

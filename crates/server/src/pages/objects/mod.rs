@@ -1,8 +1,11 @@
-//! Pages that make, show and change what surrounds jobs: hooks, monitors, tokens, secrets, subscriptions.
+//! Pages that make, show and change what surrounds jobs: hooks, monitors, tokens, secrets, subscriptions,
+//! channels, escalation chains.
 //!
 //! Invariant: what a form says is written down as a client of the API would write it, and goes through the same handler:
 //! the rules, the refusals and the rights are the API's. A form that is refused comes back as it was typed.
 
+pub(crate) mod channels;
+pub(crate) mod escalations;
 pub(crate) mod form;
 pub(crate) mod hooks;
 pub(crate) mod monitors;

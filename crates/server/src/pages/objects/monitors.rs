@@ -7,6 +7,7 @@ use ordo_model::incident::Severity;
 use ordo_model::monitor::{Monitor, MonitorSettings, MonitorStatus, Ping, Signal};
 use serde_json::Value;
 
+use super::escalations::chain_names;
 use super::form::{self, FormField, FormIntro, InputKind};
 use super::view::{self, ObjectView, command, confirmed, facts, link_button};
 use super::{PER_PAGE, Presser, address, after, body, next, signed};
@@ -223,7 +224,7 @@ fn intro(heading: String, target: String, submit: &'static str) -> FormIntro {
     FormIntro { section: NavSection::Monitors, list: LIST, heading, about: MONITORS.about, target, submit }
 }
 
-fn fields(ctx: &PageContext, before: Option<&MonitorSettings>) -> Vec<FormField> {
+async fn fields(ctx: &PageContext, before: Option<&MonitorSettings>) -> Result<Vec<FormField>, Problem> {
     let name = match before {
         Some(settings) => FormField::new("name", "Name", InputKind::Fixed).value(&settings.name),
         None => FormField::line("name", "Name").required().hint("Letters, digits, dots, dashes and underscores"),
@@ -231,10 +232,10 @@ fn fields(ctx: &PageContext, before: Option<&MonitorSettings>) -> Vec<FormField>
     let of = |value: fn(&MonitorSettings) -> Option<String>| before.and_then(value).unwrap_or_default();
     let severities = Severity::ALL.map(|one| (one.name().to_owned(), one.name().to_owned())).to_vec();
     let mut chains = vec![(String::new(), "the default one".to_owned())];
-    chains.extend(ctx.app.engine.escalations().keys().map(|name| (name.clone(), name.clone())));
+    chains.extend(chain_names(ctx).await?.into_iter().map(|name| (name.clone(), name)));
     let severity = before.map_or(Severity::default(), |settings| settings.severity);
     let grace = before.map_or(MonitorSettings::GRACE_DEFAULT, |settings| settings.grace);
-    vec![
+    Ok(vec![
         name,
         FormField::new("description", "Description", InputKind::Lines).value(of(|one| one.description.clone())),
         FormField::line("every", "A ping at least every")
@@ -245,7 +246,7 @@ fn fields(ctx: &PageContext, before: Option<&MonitorSettings>) -> Vec<FormField>
         FormField::line("grace", "Grace").value(grace.to_string()).hint("How much later a ping may come"),
         FormField::new("severity", "Severity of its incidents", InputKind::Choice(severities)).value(severity.name()),
         FormField::new("escalation", "Escalation", InputKind::Choice(chains)).value(of(|one| one.escalation.clone())),
-    ]
+    ])
 }
 
 const NAMES: [&str; 8] = ["name", "description", "every", "cron", "timezone", "grace", "severity", "escalation"];
@@ -253,7 +254,7 @@ const NAMES: [&str; 8] = ["name", "description", "every", "cron", "timezone", "g
 /// `GET /monitors/new`
 pub(crate) async fn blank(ctx: PageContext) -> Result<Response, Problem> {
     let about = intro("New monitor".to_owned(), "/monitors/new".to_owned(), "Create monitor");
-    form::page(&ctx, about, fields(&ctx, None)).await
+    form::page(&ctx, about, fields(&ctx, None).await?).await
 }
 
 /// `POST /monitors/new`
@@ -273,7 +274,7 @@ pub(crate) async fn create(
         Ok(()) => Ok(ctx.go(&format!("/monitors/{name}"), &Flash::good(format!("Created {name}")))),
         Err(problem) => {
             let about = intro("New monitor".to_owned(), "/monitors/new".to_owned(), "Create monitor");
-            form::refused(&ctx, about, fields(&ctx, None), &typed, &problem).await
+            form::refused(&ctx, about, fields(&ctx, None).await?, &typed, &problem).await
         }
     }
 }
@@ -286,7 +287,7 @@ async fn save(ctx: &PageContext, caller: crate::auth::caller::Caller, settings: 
 pub(crate) async fn edit(ctx: PageContext, Path(name): Path<String>) -> Result<Response, Problem> {
     let monitor = api::find(&ctx.app, &name).await?;
     let about = intro(format!("Edit {name}"), format!("/monitors/{name}/edit"), "Save");
-    form::page(&ctx, about, fields(&ctx, Some(&monitor.settings))).await
+    form::page(&ctx, about, fields(&ctx, Some(&monitor.settings)).await?).await
 }
 
 /// `POST /monitors/{name}/edit`
@@ -303,7 +304,7 @@ pub(crate) async fn change(
         Ok(()) => Ok(ctx.go(&format!("/monitors/{name}"), &Flash::good("Saved"))),
         Err(problem) => {
             let about = intro(format!("Edit {name}"), format!("/monitors/{name}/edit"), "Save");
-            form::refused(&ctx, about, fields(&ctx, Some(&monitor.settings)), &typed, &problem).await
+            form::refused(&ctx, about, fields(&ctx, Some(&monitor.settings)).await?, &typed, &problem).await
         }
     }
 }

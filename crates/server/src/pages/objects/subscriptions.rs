@@ -30,7 +30,7 @@ const SUBSCRIPTIONS: ListIntro = ListIntro {
     section: NavSection::Subscriptions,
     heading: "Subscriptions",
     icon: "link",
-    about: "A subscription sends the events it names to another system, as signed webhooks. Slack and e-mail are set up in the configuration file.",
+    about: "A subscription sends the events it names to another system, as signed webhooks. Slack and e-mail are channels.",
     commands: &[("Add one", "ordo subscription add https://example.com/hook --event 'incident.*'")],
     heads: &["Address", "State", "Events", "Description", "Created"],
     create: Some(("New subscription", "/subscriptions/new")),

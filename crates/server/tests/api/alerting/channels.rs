@@ -14,7 +14,11 @@ async fn a_channel_is_tried_out_once_and_says_how_it_went() {
     let slack = Recorder::new("slack").shared();
     world.engine.senders().register(slack.clone());
     let listed = world.get("/v1/channels").await.expect(200);
-    assert_eq!(listed["items"], json!([{ "name": "slack", "section": "slack" }]));
+    let one = &listed["items"][0];
+    assert_eq!(
+        (&one["name"], &one["section"], &one["defined_in"]),
+        (&json!("slack"), &json!("slack"), &json!("configuration"))
+    );
     slack
         .plan([Ok(Sent { note: Some("ok".to_owned()), remember: None }), Err(SendError::passing("channel_not_found"))]);
     let sent = world.order("/v1/channels/slack/test").await.expect(200);

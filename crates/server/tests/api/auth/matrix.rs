@@ -86,8 +86,9 @@ const fn placed(operation: Operation) -> (Who, What) {
         ListJobs | ReadJob | PreviewJob | ListRuns | ReadRun | ReadLogs | ListExecutors | ListHooks | ReadHook
         | ListDeliveries | ListIncidents | ReadIncident | ExportIncident | ListNotifications | ReadNotification
         | ListMonitors | ReadMonitor | ReadEvents | ListSubscriptions | ReadSubscription | ReadStatus | ExplainCron
-        | ReadForecast | AskForecast | ListChannels | ListEscalations | ReadStoreStats | ReadTimekeeper | ListNodes
-        | ListRevisions | DiffJob | ListSimilarIncidents | ListSilences => (Who::Readers, What::All),
+        | ReadForecast | AskForecast | ListChannels | ReadChannel | ListEscalations | ReadEscalation
+        | ReadStoreStats | ReadTimekeeper | ListNodes | ListRevisions | DiffJob | ListSimilarIncidents
+        | ListSilences => (Who::Readers, What::All),
         ReadStream => (Who::ReadersAndHolders, What::Own),
         CreateJob | CreateJobs | UpdateJob | CancelJob | TriggerJob | PauseJob | ResumeJob | BackfillJob
         | CancelRun | RetryRun | DrainExecutor | StartIncident | SetAssignee | SetSeverity | SetStatus
@@ -101,7 +102,8 @@ const fn placed(operation: Operation) -> (Who, What) {
         }
         TestChannel | CreateSubscription | UpdateSubscription | RemoveSubscription | TestSubscription | ListSecrets
         | PutSecret | RemoveSecret | ResealSecrets | ListTokens | CreateToken | RevokeToken | BackupStore
-        | CheckStore | DrainNode | ReadAudit => (Who::Admins, What::All),
+        | CheckStore | DrainNode | ReadAudit | AddChannel | UpdateChannel | RemoveChannel | AddEscalation
+        | UpdateEscalation | RemoveEscalation => (Who::Admins, What::All),
     }
 }
 

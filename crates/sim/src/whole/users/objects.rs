@@ -38,9 +38,11 @@ impl Users {
         };
         let escalates = self.scene.chance(500);
         self.wish(Wish::StartIncident { marker, identifier }, move |engine| {
-            let escalation = escalates.then(|| engine.escalation(None)).flatten();
-            let start = StartIncident { escalation, ..start.clone() };
+            let start = start.clone();
             Box::pin(async move {
+                let escalation = if escalates { engine.escalation(None).await } else { Ok(None) };
+                let Ok(escalation) = escalation else { return WholeAnswer::Unknown };
+                let start = StartIncident { escalation, ..start };
                 let started = engine.start_incident(start, |_| CommitExtras::default()).await;
                 answered(started, |committed| Some(committed.state.id))
             })

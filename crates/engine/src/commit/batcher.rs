@@ -14,6 +14,7 @@ use ordo_store::{Batch, Chunk, CommitResult, Store};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::command::Submission;
 use super::rounds::{ChunkReply, Flight, Gathered, Rounds, Settled, commit, load};
@@ -24,6 +25,8 @@ use crate::time::clock::{SharedClock, Stopwatch};
 
 /// How long a store that failed is left alone.
 const FAULT_PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
+/// A few commands for which nobody waits follow the last round after this at the earliest, on a store that nodes share.
+const ROUND_SPACING: std::time::Duration = std::time::Duration::from_millis(4);
 
 #[derive(Debug)]
 pub(crate) enum BatcherMessage {
@@ -75,9 +78,13 @@ impl Batcher {
     async fn run(mut self, may_block: bool) {
         let mut flights: FuturesOrdered<Landing> = FuturesOrdered::new();
         let mut is_stopping = false;
+        let mut next_at = Instant::now();
         loop {
             is_stopping |= self.take_all();
-            if let Some(gathered) = self.rounds.gather() {
+            let is_resting = !is_stopping && self.rounds.is_patient() && Instant::now() < next_at;
+            let gathered = if is_resting { None } else { self.rounds.gather() };
+            if let Some(gathered) = gathered {
+                next_at = Instant::now() + ROUND_SPACING;
                 let (flight, watch, batch) = self.take_off(gathered).await;
                 is_stopping |= self.take_all();
                 // Behind a round that is on its way, the store keeps the order; beside another one, the writer does the work.
@@ -100,6 +107,7 @@ impl Batcher {
                     Some(message) => is_stopping |= self.take(message),
                     None => is_stopping = true,
                 },
+                () = tokio::time::sleep_until(next_at), if is_resting => {}
             }
         }
         self.queue.close();

@@ -18,7 +18,9 @@ use crate::write::plan::{SnapshotWrite, Writes};
 /// Tables whose rows it writes. Those of the others change too seldom.
 pub(super) const TABLES: [View; 2] = [View::Jobs, View::Runs];
 
-type Param<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+/// View, key, partition and value.
+type ViewRow<'a> = (i32, &'a [u8], Partition, &'a [u8]);
+type StatementParam<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
 /// Numbers the parameters of a statement.
 #[derive(Default)]
@@ -109,12 +111,13 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
     }
     let first = numbers.0 + 1;
     let arrays = numbers.arrays(["bytea", "smallint", "bigint", "bytea", "bigint"]);
+    let at = first + 4;
     // A key that was taken and has expired may be taken again.
     parts.push(format!(
         "d AS (INSERT INTO dedup AS o (key, partition, until, value) SELECT k.key, k.partition, k.until, k.value \
          FROM g, unnest({arrays}) AS k (key, partition, until, value, at) WHERE g.ok \
-         ON CONFLICT (key) DO UPDATE SET until = excluded.until, value = excluded.value WHERE o.until <= {at} RETURNING 1)",
-        at = format!("(SELECT min(at) FROM unnest(${last}::bigint[]) AS at)", last = first + 4),
+         ON CONFLICT (key) DO UPDATE SET until = excluded.until, value = excluded.value \
+         WHERE o.until <= (SELECT min(at) FROM unnest(${at}::bigint[]) AS at) RETURNING 1)"
     ));
     guards.push(format!("(SELECT count(*) FROM d) = cardinality(${first}::bytea[])"));
     let arrays = numbers.arrays(["uuid", "bigint", "smallint", "bytea"]);
@@ -136,10 +139,10 @@ pub(super) fn params_of<'a>(
     counts: &BTreeMap<Partition, u64>,
     writer: Uuid,
     name: Uuid,
-) -> Vec<Param<'a>> {
+) -> Vec<StatementParam<'a>> {
     let numbers: Vec<i16> = counts.keys().map(|partition| codes::partition(*partition)).collect();
     let added: Vec<i64> = counts.values().map(|count| codes::version(*count)).collect();
-    let mut all: Vec<Param<'a>> = params![writer, name, numbers, added];
+    let mut all: Vec<StatementParam<'a>> = params![writer, name, numbers, added];
     add_events(&mut all, writes, counts);
     add_entities(&mut all, writes);
     for table in TABLES {
@@ -155,7 +158,7 @@ pub(super) fn params_of<'a>(
     all
 }
 
-fn add_events<'a>(all: &mut Vec<Param<'a>>, writes: &Writes<'a>, counts: &BTreeMap<Partition, u64>) {
+fn add_events<'a>(all: &mut Vec<StatementParam<'a>>, writes: &Writes<'a>, counts: &BTreeMap<Partition, u64>) {
     let places: BTreeMap<Partition, (i32, u64)> =
         counts.iter().zip(1..).map(|((partition, count), place)| (*partition, (place, *count))).collect();
     let (mut place, mut back, mut kinds, mut ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -179,7 +182,7 @@ fn add_events<'a>(all: &mut Vec<Param<'a>>, writes: &Writes<'a>, counts: &BTreeM
     all.extend(params![place, back, kinds, ids, versions, at, names, data, actors]);
 }
 
-fn add_entities<'a>(all: &mut Vec<Param<'a>>, writes: &Writes<'a>) {
+fn add_entities<'a>(all: &mut Vec<StatementParam<'a>>, writes: &Writes<'a>) {
     let kept = writes.entities.iter().filter_map(|(entity, kept)| Some((*entity, (*kept)?)));
     let (new, old): (Vec<(_, SnapshotWrite<'a>)>, Vec<_>) = kept.partition(|(_, kept)| kept.expected == 0);
     for (is_new, rows) in [(true, new), (false, old)] {
@@ -206,9 +209,9 @@ fn add_entities<'a>(all: &mut Vec<Param<'a>>, writes: &Writes<'a>) {
 }
 
 /// A row without a value says nothing but that it is there: it is put once. One with a value may replace another.
-fn add_rows<'a>(all: &mut Vec<Param<'a>>, writes: &Writes<'a>) {
+fn add_rows<'a>(all: &mut Vec<StatementParam<'a>>, writes: &Writes<'a>) {
     let (mut gone_views, mut gone_keys): (Vec<i32>, Vec<&'a [u8]>) = (Vec::new(), Vec::new());
-    let (mut new, mut put): (Vec<(i32, &'a [u8], Partition, &'a [u8])>, Vec<_>) = (Vec::new(), Vec::new());
+    let (mut new, mut put): (Vec<ViewRow<'a>>, Vec<ViewRow<'a>>) = (Vec::new(), Vec::new());
     for ((view, key), (partition, value)) in &writes.rows {
         match value {
             None => {
@@ -230,7 +233,7 @@ fn add_rows<'a>(all: &mut Vec<Param<'a>>, writes: &Writes<'a>) {
 }
 
 /// Dedup keys and chunks.
-fn add_beside<'a>(all: &mut Vec<Param<'a>>, writes: &Writes<'a>) {
+fn add_beside<'a>(all: &mut Vec<StatementParam<'a>>, writes: &Writes<'a>) {
     let keys: Vec<&'a [u8]> = writes.dedup.keys().copied().collect();
     let partitions: Vec<i16> = keys.iter().map(|key| codes::partition(Partition::of_key(key))).collect();
     let until: Vec<i64> = writes.dedup.values().map(|entry| entry.until.ms()).collect();

@@ -28,7 +28,7 @@ impl Rounds {
             self.busy.remove(entity);
         }
         let settled = match (plan, outcomes) {
-            (Ok(plan), Ok(outcomes)) => self.settle_plan(plan, submissions, remembered, outcomes),
+            (Ok(plan), Ok(outcomes)) => self.settle_plan(plan, submissions, &remembered, outcomes),
             (Ok(plan), Err(fault)) => {
                 let settled = self.settle_failed(submissions, &Arc::new(fault));
                 self.disown(plan.changes.into_iter());
@@ -54,7 +54,7 @@ impl Rounds {
         &mut self,
         plan: RoundPlan,
         submissions: Vec<Submission>,
-        remembered: BTreeSet<EntityId>,
+        remembered: &BTreeSet<EntityId>,
         outcomes: Vec<CommitOutcome>,
     ) -> Settled {
         let guarded: BTreeSet<EntityId> = plan.item_entities.iter().copied().collect();

@@ -56,7 +56,9 @@ impl PostgresRawLoop {
                 writes.events.entry(item.entity).or_default().push(Appended { number: *last, version, event });
             }
             if let Disposition::Keep { snapshot, alarm } = &item.disposition {
-                writes.entities.insert(item.entity, Some(SnapshotWrite { version, alarm: *alarm, state: snapshot }));
+                writes
+                    .entities
+                    .insert(item.entity, Some(SnapshotWrite { expected: 0, version, alarm: *alarm, state: snapshot }));
             }
             writes.put_rows(partition, &item.rows);
         }

@@ -37,7 +37,8 @@ pub(crate) async fn put(database: &ConnectionPools, found: &[Rebuilt]) -> Result
     tables::check(found.iter().flat_map(|rebuilt| &rebuilt.rows))?;
     let mut writes = Writes::default();
     for Rebuilt { entity, snapshot, rows } in found {
-        let write = SnapshotWrite { version: snapshot.version, alarm: snapshot.alarm, state: &snapshot.state };
+        let write =
+            SnapshotWrite { expected: 0, version: snapshot.version, alarm: snapshot.alarm, state: &snapshot.state };
         writes.entities.insert(*entity, Some(write));
         writes.put_rows(Partition::of(*entity), rows);
     }

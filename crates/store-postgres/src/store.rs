@@ -19,6 +19,7 @@ use crate::connection::source::ConnectionSource;
 use crate::connection::url::{BadUrl, ConnectTarget, checked_schema};
 use crate::hints::HintChannel;
 use crate::read::position::Vector;
+use crate::read::stats::LatestEstimate;
 use crate::read::{alarms, read_log, stats};
 use crate::write::writer::PostgresWriter;
 use crate::{migrate, read, rebuild, tables};
@@ -45,6 +46,7 @@ pub struct PostgresStore {
     pub(crate) hints: Arc<HintChannel>,
     source: ConnectionSource,
     writer: PostgresWriter,
+    estimate: LatestEstimate,
 }
 
 impl PostgresStore {
@@ -89,7 +91,7 @@ impl PostgresStore {
         }
         let (name, hints) = (hints.name(), Arc::new(hints));
         let writer = PostgresWriter::start(database.clone(), name, hints.clone());
-        Ok(PostgresStore { database, hints, source, writer })
+        Ok(PostgresStore { database, hints, source, writer, estimate: LatestEstimate::default() })
     }
 
     async fn open_on(source: ConnectionSource, readers: usize, hints: HintChannel) -> Result<PostgresStore, Fault> {
@@ -99,7 +101,7 @@ impl PostgresStore {
         sign_on(&database, name).await?;
         let hints = Arc::new(hints);
         let writer = PostgresWriter::start(database.clone(), name, hints.clone());
-        Ok(PostgresStore { database, hints, source, writer })
+        Ok(PostgresStore { database, hints, source, writer, estimate: LatestEstimate::default() })
     }
 
     /// The schema that it is in.
@@ -115,6 +117,7 @@ impl PostgresStore {
             hints: self.hints.clone(),
             source: self.source.clone(),
             writer: self.writer.clone(),
+            estimate: LatestEstimate::default(),
         })
     }
 }
@@ -249,7 +252,7 @@ impl Store for PostgresStore {
     }
 
     async fn estimate(&self) -> Result<Stats, Fault> {
-        stats::estimate(&self.database).await
+        self.estimate.get(&self.database).await
     }
 
     async fn ping(&self) -> Result<(), Fault> {

@@ -11,7 +11,7 @@ use common::Proxy;
 use ordo_model::EntityId;
 use ordo_model::testing::seed_or;
 use ordo_store::conformance::given::{accept, event, grow, item, job, version};
-use ordo_store::{Batch, CommitOutcome, Fault, Item, Store};
+use ordo_store::{Batch, CommitOutcome, Fault, Item, Position, Store};
 use ordo_store_postgres::testing::TestServer;
 use ordo_store_postgres::{PostgresOptions, PostgresStore};
 
@@ -21,7 +21,8 @@ const TURNS: usize = 40;
 /// What one writer knows: events acknowledged, and those of which nothing is known.
 #[derive(Debug, Default)]
 struct Heard {
-    acknowledged: Vec<String>,
+    /// With the place in the log that was named.
+    acknowledged: Vec<(String, Option<Position>)>,
     unknown: Vec<String>,
 }
 
@@ -40,9 +41,9 @@ async fn write(store: Arc<PostgresStore>, entity: EntityId) -> Heard {
             Batch { items: vec![Item { events: vec![event(&name)], ..item(entity, version) }], chunks: Vec::new() };
         match store.commit(batch).await {
             Ok(outcomes) => match &outcomes[0] {
-                CommitOutcome::Committed { version: now, .. } => {
+                CommitOutcome::Committed { version: now, last } => {
                     assert_eq!(*now, version + 1);
-                    heard.acknowledged.push(name);
+                    heard.acknowledged.push((name, last.clone()));
                     (version, sure) = (*now, true);
                 }
                 other => panic!("{entity} belongs to one writer, but: {other:?}"),
@@ -82,11 +83,14 @@ async fn story(seed: u64) {
             *there.entry(&event.kind).or_default() += 1;
         }
         assert!(there.values().all(|count| *count == 1), "{entity}: something is there twice: {there:?}");
-        for name in &heard.acknowledged {
-            assert!(there.contains_key(name.as_str()), "{entity}: {name} was acknowledged and is not there");
+        for (name, position) in &heard.acknowledged {
+            let stored = history.events.iter().find(|event| event.kind == *name);
+            let stored = stored.unwrap_or_else(|| panic!("{entity}: {name} was acknowledged and is not there"));
+            assert_eq!(position.as_ref(), Some(&stored.position), "{entity}: {name}");
         }
         for name in there.keys() {
-            let known = heard.acknowledged.iter().chain(&heard.unknown).any(|heard| heard == name);
+            let acknowledged = heard.acknowledged.iter().map(|(name, _)| name);
+            let known = acknowledged.chain(&heard.unknown).any(|heard| heard == name);
             assert!(known, "{entity}: {name} was refused and is there");
         }
         let loaded = plain.load(&[*entity]).await.unwrap().pop().flatten().map_or(0, |snapshot| snapshot.version);

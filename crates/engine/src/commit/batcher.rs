@@ -15,6 +15,7 @@ use ordo_store::{Batch, Chunk, CommitResult, Store};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::command::Submission;
 use super::queue::{BatcherInbox, BatcherQueue};
@@ -26,6 +27,8 @@ use crate::time::clock::{SharedClock, Stopwatch};
 
 /// How long a store that failed is left alone.
 const FAULT_PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
+/// A few commands for which nobody waits follow the last round after this at the earliest, on a store that nodes share.
+const ROUND_SPACING: std::time::Duration = std::time::Duration::from_millis(4);
 
 #[derive(Debug)]
 pub(crate) enum BatcherMessage {
@@ -46,6 +49,8 @@ pub(crate) struct BatcherState {
     /// Gathered, and not decided yet: what it rests on could not be read at once.
     unread: Option<Gathered>,
     flights: FuturesOrdered<Landing>,
+    /// When a round of commands that can wait may begin.
+    next_at: Instant,
     /// The store failed.
     must_pause: bool,
     /// How long the last round took that was committed by whoever decided it.
@@ -72,6 +77,7 @@ impl BatcherState {
             rounds,
             unread: None,
             flights: FuturesOrdered::new(),
+            next_at: Instant::now(),
             must_pause: false,
             commit_micros: 0,
             store,
@@ -233,7 +239,10 @@ impl Batcher {
         loop {
             state.pause().await;
             is_last |= self.take_all(state);
-            if let Some(gathered) = state.unread.take().or_else(|| state.rounds.gather()) {
+            let is_resting = !is_last && state.rounds.is_patient() && Instant::now() < state.next_at;
+            let gathered = if is_resting { None } else { state.unread.take().or_else(|| state.rounds.gather()) };
+            if let Some(gathered) = gathered {
+                state.next_at = Instant::now() + ROUND_SPACING;
                 let (flight, watch, batch) = state.take_off(gathered).await;
                 is_last |= self.take_all(state);
                 // Behind a round that is on its way, the store keeps the order; beside another one, the writer does the work.
@@ -243,16 +252,20 @@ impl Batcher {
                 }
                 continue;
             }
-            if state.flights.is_empty() {
+            if !is_resting && state.flights.is_empty() {
                 return is_last;
             }
+            let next_at = state.next_at;
             tokio::select! {
                 biased;
-                Some((flight, watch, outcomes)) = state.flights.next() => state.land(flight, watch, outcomes),
+                Some((flight, watch, outcomes)) = state.flights.next(), if !state.flights.is_empty() => {
+                    state.land(flight, watch, outcomes);
+                }
                 message = self.inbox.recv(), if !is_last => match message {
                     Some(message) => is_last |= self.take(state, message),
                     None => is_last = true,
                 },
+                () = tokio::time::sleep_until(next_at), if is_resting => {}
             }
         }
     }

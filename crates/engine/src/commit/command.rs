@@ -91,6 +91,11 @@ pub(crate) trait PendingCommand: Send + Sync {
     /// Nobody outside waits for it: if its entity is slow, others may go first.
     fn can_wait(&self) -> bool;
 
+    /// Whether it reports of an attempt: it is kept until it is written, and can be decided anew whatever it was decided on.
+    fn is_report(&self) -> bool {
+        false
+    }
+
     /// Decides on the entity as the round has left it so far. False: it cannot be decided beside what is in the round
     /// already, and comes again in a later one. May be called again if the commit was lost. `is_shared`: other nodes
     /// write to the store too.

@@ -240,6 +240,10 @@ impl PendingCommand for PendingJobCommand {
         self.can_wait
     }
 
+    fn is_report(&self) -> bool {
+        self.is_report && matches!(self.extra, Extra::Nothing) && self.claims.is_empty()
+    }
+
     fn decide(&mut self, work: &mut EntityWork, now: Moment, is_shared: bool) -> bool {
         let slotted = match (self.slotted.take(), self.kept.take()) {
             (Some(slotted), _) => slotted,

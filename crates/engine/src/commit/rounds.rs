@@ -43,6 +43,8 @@ pub(crate) const CONTENTION_MAX: u32 = 16;
 /// The same for reports and commands with a key. Of those that share a round with keys that are taken, each round settles
 /// one, and a round has no more than this.
 pub(crate) const KEY_CONTENTION_MAX: u32 = SHARED_ROUND_MAX as u32;
+/// So many commands do not wait for others to come along, however patient they are.
+const PATIENT_MAX: usize = 64;
 
 pub(crate) type ChunkReply = oneshot::Sender<Result<(), Arc<Fault>>>;
 
@@ -55,6 +57,9 @@ pub struct Rounds {
     chunks: Vec<Chunk>,
     chunk_replies: Vec<ChunkReply>,
     cache: Cache,
+    /// On a store that others write to as well: jobs with an attempt under way, as this node left them. The report of the
+    /// attempt is decided on them.
+    under_way: Cache,
     /// How many rounds are planned and not yet settled.
     open: usize,
     /// Entities whose round was lost while later rounds were open.
@@ -82,6 +87,8 @@ pub struct Gathered {
     /// Keys of commands that lost once: one round reports one key that was used before; looking for the others spares
     /// each of them a round of its own.
     pub keys: Vec<Vec<u8>>,
+    /// Entities whose state others may have changed since.
+    remembered: BTreeSet<EntityId>,
     has_deferred: bool,
 }
 
@@ -102,6 +109,8 @@ pub struct Flight {
     has_deferred: bool,
     /// Entities that must wait until it is settled.
     holds: Vec<EntityId>,
+    /// Entities whose state others may have changed since: what leads to no item, so that no guard looks at it, is decided anew.
+    remembered: BTreeSet<EntityId>,
     plan: Result<RoundPlan, Fault>,
 }
 
@@ -151,6 +160,7 @@ impl Rounds {
             chunks: Vec::new(),
             chunk_replies: Vec::new(),
             cache: Cache::default(),
+            under_way: Cache::default(),
             open: 0,
             tainted: BTreeSet::new(),
             busy: BTreeSet::new(),
@@ -193,6 +203,16 @@ impl Rounds {
         !self.queue.is_empty() || !self.held.is_empty() || !self.deferred.is_empty() || !self.chunk_replies.is_empty()
     }
 
+    /// Whether what waits may as well wait a moment for others to come along: a few commands of the engine's own, in front of
+    /// a store where each commit costs a trip and a sync of everybody's log.
+    pub(crate) fn is_patient(&self) -> bool {
+        self.is_shared
+            && self.has_waiting()
+            && self.queue.len() < PATIENT_MAX
+            && self.chunk_replies.is_empty()
+            && self.queue.iter().all(|submission| submission.command.can_wait())
+    }
+
     /// Whether enough waits to be decided while a round is being written.
     pub fn has_another(&self) -> bool {
         self.queue.len() >= self.ahead_min
@@ -215,12 +235,32 @@ impl Rounds {
             return None;
         }
         self.open += 1;
-        let known: States = entities_of(&submissions).map(|entity| (entity, self.cache.get(entity))).collect();
+        let mut known: States = entities_of(&submissions).map(|entity| (entity, self.cache.get(entity))).collect();
+        let remembered = self.remember_under_way(&mut known, &submissions);
         let missing = self.missing(&known, &submissions);
         let lost_before = submissions.iter().filter(|submission| submission.tries > 0);
         let keys = lost_before.flat_map(|submission| submission.command.keys()).map(<[u8]>::to_vec).collect();
         let (chunks, chunk_replies) = (std::mem::take(&mut self.chunks), std::mem::take(&mut self.chunk_replies));
-        Some(Gathered { submissions, chunks, chunk_replies, known, missing, keys, has_deferred })
+        Some(Gathered { submissions, chunks, chunk_replies, known, missing, keys, remembered, has_deferred })
+    }
+
+    /// Where others write to the store too, only what can be decided anew may be decided on what this node remembers: reports,
+    /// on their first try. They are half of all commands, and their jobs were written here a moment ago.
+    fn remember_under_way(&self, known: &mut States, submissions: &[Submission]) -> BTreeSet<EntityId> {
+        let mut remembered = BTreeSet::new();
+        if !self.is_shared {
+            return remembered;
+        }
+        let needs_look = |submission: &&Submission| submission.tries > 0 || !submission.command.is_report();
+        let looked_at: BTreeSet<EntityId> =
+            submissions.iter().filter(needs_look).map(|submission| submission.command.entity()).collect();
+        for (entity, state) in known.iter_mut().filter(|(entity, _)| !looked_at.contains(entity)) {
+            if let Some(kept) = self.under_way.get(*entity) {
+                *state = Some(kept);
+                remembered.insert(*entity);
+            }
+        }
+        remembered
     }
 
     /// The entities whose snapshots are wanted. Where a round trip lies between us and the store, none is made for what is
@@ -266,7 +306,8 @@ impl Rounds {
     /// Decides a round.
     pub fn plan(&mut self, gathered: Gathered, loaded: Result<Loaded, Fault>, now: impl Into<Moment>) -> Flight {
         let now = now.into();
-        let Gathered { mut submissions, chunks, chunk_replies, known, missing, keys: _, has_deferred } = gathered;
+        let Gathered { mut submissions, chunks, chunk_replies, known, missing, keys: _, remembered, has_deferred } =
+            gathered;
         let entities = known.iter().map(|(entity, _)| *entity);
         let holds_if_shared: Vec<EntityId> = entities.filter(|_| self.is_shared).collect();
         let loaded = loaded.and_then(|loaded| Ok((complete(known, missing, loaded.snapshots)?, loaded.taken)));
@@ -281,7 +322,7 @@ impl Rounds {
             Ok(_) | Err(_) => holds_if_shared,
         };
         self.busy.extend(&holds);
-        Flight { submissions, chunk_replies, has_deferred, holds, plan }
+        Flight { submissions, chunk_replies, has_deferred, holds, remembered, plan }
     }
 
     fn answer_duplicates(&mut self, submissions: &mut Vec<Submission>, taken: &BTreeMap<Vec<u8>, Vec<u8>>) {

@@ -55,6 +55,10 @@ pub(crate) trait EntityState: Any + Send + Sync {
     fn is_over(&self) -> bool;
     /// Its runs are known to take long.
     fn is_slow(&self) -> bool;
+    /// Something is being done about it that will be reported soon.
+    fn is_under_way(&self) -> bool {
+        false
+    }
     /// What the engine must know of it after a commit.
     fn describe(&self, has_events: bool, flush_delay: Millis, change: &mut Change);
     fn encode(&self) -> Vec<u8>;
@@ -100,6 +104,10 @@ impl EntityState for Job {
 
     fn is_slow(&self) -> bool {
         self.pool() == Pool::Slow
+    }
+
+    fn is_under_way(&self) -> bool {
+        self.active.iter().any(|run| run.attempt().is_some())
     }
 
     fn describe(&self, _has_events: bool, _flush_delay: Millis, change: &mut Change) {

@@ -92,9 +92,10 @@ fn pool(source: &ConnectionSource, size: usize, set_up: &str) -> Result<Connecti
         .map_err(|error| Fault::unavailable("preparing connections", error))
 }
 
-/// Every statement goes by an index; a plan that was made while the tables were small must not outlive that. What has
-/// no index to go by is a handful of rows, but counts as very dear then: dear enough to be compiled, for longer than
-/// all else takes together.
+/// Every statement goes by an index, whatever its parameters are: it is planned once for each session. Asked for a few rows,
+/// the server would think a plan of its own worth making every time, which takes longer than the statement. A plan that was
+/// made while the tables were small must not outlive that. What has no index to go by is a handful of rows, but counts as
+/// very dear then: dear enough to be compiled, for longer than all else takes together.
 pub(crate) fn settings(schema: &str, scope: SettingsScope) -> String {
     let (set, is_local) = match scope {
         SettingsScope::Session => ("SET", "false"),
@@ -104,6 +105,7 @@ pub(crate) fn settings(schema: &str, scope: SettingsScope) -> String {
         "{set} search_path TO {schema}; \
          {set} idle_in_transaction_session_timeout = '10s'; \
          {set} enable_seqscan = off; {set} enable_hashjoin = off; {set} enable_mergejoin = off; {set} jit = off; \
+         {set} plan_cache_mode = force_generic_plan; \
          {set} client_min_messages = warning; \
          SELECT set_config('synchronous_commit', 'on', {is_local}) WHERE current_setting('synchronous_commit') = 'off'"
     )

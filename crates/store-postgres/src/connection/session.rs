@@ -111,11 +111,20 @@ impl DatabaseSession {
     /// One statement that is a transaction of its own. Behind a pooler it is three, sent together.
     pub(crate) async fn query_alone(&self, sql: &str, params: SqlParams<'_>) -> Result<Vec<Row>, Trouble> {
         let prepared = self.prepare(sql).await?;
+        Ok(self.run_alone(&prepared, params).await?)
+    }
+
+    /// The same, of one that was prepared.
+    pub(crate) async fn run_alone(
+        &self,
+        prepared: &Prepared,
+        params: SqlParams<'_>,
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
         if self.pooler.is_none() {
-            return Ok(self.run(&prepared, params).await?);
+            return self.run(prepared, params).await;
         }
         let (begun, rows, ended) =
-            tokio::join!(biased; self.begin(), self.run(&prepared, params), self.command("COMMIT"));
+            tokio::join!(biased; self.begin(), self.run(prepared, params), self.command("COMMIT"));
         begun?;
         let rows = rows?;
         ended?;

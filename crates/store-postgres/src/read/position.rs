@@ -21,6 +21,12 @@ impl Vector {
         Vector(BTreeMap::from([(partition, number)]))
     }
 
+    /// Partition and number, where there is one of each.
+    pub(crate) fn only(&self) -> Option<(Partition, u64)> {
+        let (partition, number) = self.0.first_key_value().filter(|_| self.0.len() == 1)?;
+        Some((*partition, *number))
+    }
+
     pub(crate) fn at(&self, partition: Partition) -> u64 {
         self.0.get(&partition).copied().unwrap_or(0)
     }

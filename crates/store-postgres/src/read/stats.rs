@@ -2,7 +2,11 @@
 //!
 //! Invariant: an estimate reads a bounded number of rows, however many there are.
 
+use std::time::Duration;
+
 use ordo_store::{Fault, Stats, TableShape, View};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tokio_postgres::Row as Found;
 
 use crate::codes;
@@ -43,8 +47,27 @@ async fn count_table(database: &ConnectionPools, shape: &TableShape) -> Result<u
     one(database, &sql, &[]).await.map(|row| count(&row, 0))
 }
 
+/// An estimate is good for so long: the sizes of all tables and indexes cost milliseconds, however often they are asked for.
+const GOOD_FOR: Duration = Duration::from_secs(2);
+
+/// The last estimate. Whoever asks while one is being made gets that.
+#[derive(Debug, Default)]
+pub(crate) struct LatestEstimate(Mutex<Option<(Instant, Stats)>>);
+
+impl LatestEstimate {
+    pub(crate) async fn get(&self, database: &ConnectionPools) -> Result<Stats, Fault> {
+        let mut latest = self.0.lock().await;
+        if let Some((_, stats)) = latest.as_ref().filter(|(made_at, _)| made_at.elapsed() < GOOD_FOR) {
+            return Ok(stats.clone());
+        }
+        let stats = estimate(database).await?;
+        *latest = Some((Instant::now(), stats.clone()));
+        Ok(stats)
+    }
+}
+
 /// What the server believes, where there is more than it takes a moment to count. Views are left out.
-pub(crate) async fn estimate(database: &ConnectionPools) -> Result<Stats, Fault> {
+async fn estimate(database: &ConnectionPools) -> Result<Stats, Fault> {
     let sql = format!(
         "SELECT {}, {}, {}, {}, {BYTES}",
         estimated("events", "events", "true"),

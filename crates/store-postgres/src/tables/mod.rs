@@ -10,7 +10,7 @@ pub(crate) mod read;
 
 use ordo_store::{Fault, RowWrite, View};
 
-pub(crate) use put::{NewTableRow, TableWrites, put_tables};
+pub(crate) use put::{NewTableRow, TableWrites, array_types, column_names, put_tables, table_params};
 
 /// Internal, as its name says: people read the SQL view that is called as the view is.
 pub(crate) fn table_name(view: View) -> String {

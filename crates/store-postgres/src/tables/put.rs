@@ -32,13 +32,17 @@ pub(crate) async fn put_tables<'a>(pipeline: &mut Pipeline<'a>, writes: &TableWr
         let kept = of_table.filter_map(|((_, id), (partition, row))| Some((*id, *partition, (*row)?)));
         let kept: Vec<(Uuid, Partition, NewTableRow<'a>)> = kept.collect();
         if !kept.is_empty() {
-            pipeline.add(&put_statement(table), params(table, &kept)).await?;
+            pipeline.add(&put_statement(table), table_params(table, &kept)).await?;
         }
     }
     Ok(())
 }
 
-fn params<'a>(table: View, rows: &[(Uuid, Partition, NewTableRow<'a>)]) -> Vec<Box<dyn ToSql + Sync + Send + 'a>> {
+/// Id, partition, value and the columns of rows, each as an array; [`array_types`] says of what.
+pub(crate) fn table_params<'a>(
+    table: View,
+    rows: &[(Uuid, Partition, NewTableRow<'a>)],
+) -> Vec<Box<dyn ToSql + Sync + Send + 'a>> {
     let mut params: Vec<Box<dyn ToSql + Sync + Send + 'a>> = vec![
         Box::new(rows.iter().map(|(id, ..)| *id).collect::<Vec<Uuid>>()),
         Box::new(rows.iter().map(|(_, partition, _)| codes::partition(*partition)).collect::<Vec<i16>>()),
@@ -51,17 +55,25 @@ fn params<'a>(table: View, rows: &[(Uuid, Partition, NewTableRow<'a>)]) -> Vec<B
     params
 }
 
+pub(crate) fn column_names(table: View) -> Vec<&'static str> {
+    table.columns().iter().map(|column| column.name).collect()
+}
+
+pub(crate) fn array_types(table: View) -> impl Iterator<Item = &'static str> {
+    let columns = table.columns().iter().map(|column| cells::sql_type(column.cell_type));
+    ["uuid", "smallint", "bytea"].into_iter().chain(columns)
+}
+
 fn put_statement(table: View) -> String {
-    let names: Vec<&str> = table.columns().iter().map(|column| column.name).collect();
-    let array = |(place, column): (usize, &ordo_store::TableColumn)| {
-        format!(", ${}::{}[]", place + 4, cells::sql_type(column.cell_type))
-    };
-    let arrays: String = table.columns().iter().enumerate().map(array).collect();
+    let names = column_names(table);
+    let arrays: Vec<String> =
+        array_types(table).zip(1..).map(|(sql_type, number)| format!("${number}::{sql_type}[]")).collect();
     let updates: String = names.iter().map(|name| format!(", {name} = excluded.{name}")).collect();
     format!(
-        "INSERT INTO {} (id, partition, value, {}) SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::bytea[]{arrays}) \
+        "INSERT INTO {} (id, partition, value, {}) SELECT * FROM unnest({}) \
          ON CONFLICT (id) DO UPDATE SET partition = excluded.partition, value = excluded.value{updates}",
         table_name(table),
         names.join(", "),
+        arrays.join(", "),
     )
 }

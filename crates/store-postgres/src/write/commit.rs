@@ -1,4 +1,5 @@
-//! One commit on one connection: look under lock, decide, write. Two trips to the server.
+//! One commit on one connection, the careful way: look under lock, decide, write. Two trips to the server. Most commits need
+//! only one statement (`at_once.rs`) and come here when that was refused, or when nothing was heard of it.
 //!
 //! Invariant: the rows of the partitions are locked in order before anything is read, and everything is written and
 //! committed in one go. The row of the writer is locked first: whoever holds it knows that no earlier commit of this
@@ -12,6 +13,7 @@ use crate::codes;
 use crate::connection::session::DatabaseSession;
 use crate::fault::Trouble;
 use crate::tables::put_tables;
+use crate::write::at_once::{found_again, try_at_once};
 use crate::write::pipeline::{Pipeline, params};
 use crate::write::plan::{CommitPlan, Concerned, KnownState, Writes};
 use crate::write::quota::put_starts;
@@ -60,7 +62,7 @@ pub(crate) enum Tried {
     /// Durable, or nothing was to be written.
     Done { outcomes: Vec<Vec<CommitOutcome>>, partitions: Vec<Partition> },
     /// An earlier try was durable after all.
-    Earlier,
+    Earlier { outcomes: Vec<Vec<CommitOutcome>> },
     /// It broke; when something was sent that may have been committed, `signed` says under which name.
     Broken { trouble: Trouble, signed: Option<UnconfirmedCommit> },
 }
@@ -70,23 +72,33 @@ pub(crate) struct UnconfirmedCommit {
     pub(crate) name: Uuid,
     pub(crate) outcomes: Vec<Vec<CommitOutcome>>,
     pub(crate) partitions: Vec<Partition>,
+    /// Whether the outcomes know the numbers of their events.
+    pub(crate) is_numbered: bool,
 }
 
-/// Tries once. `earlier` is the name of the last try of the same batches, if its end is unknown.
+/// Tries once. `earlier` is the last try of the same batches of which nothing was heard.
 /// A connection on which it broke must not be used again: it may be in the middle of something.
 pub(crate) async fn try_once(
     client: &DatabaseSession,
     writer: Uuid,
     batches: &[Batch],
-    earlier: Option<Uuid>,
+    earlier: Option<&UnconfirmedCommit>,
 ) -> Tried {
+    if earlier.is_none()
+        && let Some(tried) = try_at_once(client, writer, batches).await
+    {
+        return tried;
+    }
     let concerned = Concerned::of(batches);
     let lookup = match look(client, writer, &concerned).await {
         Ok(lookup) => lookup,
         Err(trouble) => return Tried::Broken { trouble, signed: None },
     };
-    if earlier.is_some() && earlier == lookup.committed {
-        return end(client, Tried::Earlier).await;
+    if let Some(earlier) = earlier.filter(|earlier| Some(earlier.name) == lookup.committed) {
+        return match found_again(client, batches, earlier).await {
+            Ok(outcomes) => end(client, Tried::Earlier { outcomes }).await,
+            Err(trouble) => Tried::Broken { trouble, signed: None },
+        };
     }
     if lookup.rebuilding {
         let unfinished = Fault::damaged(crate::rebuild::INCOMPLETE);
@@ -100,7 +112,9 @@ pub(crate) async fn try_once(
     let name = Uuid::new_v4();
     match write(client, &writes, name, Some(writer)).await {
         Ok(()) => Tried::Done { outcomes, partitions },
-        Err(trouble) => Tried::Broken { trouble, signed: Some(UnconfirmedCommit { name, outcomes, partitions }) },
+        Err(trouble) => {
+            Tried::Broken { trouble, signed: Some(UnconfirmedCommit { name, outcomes, partitions, is_numbered: true }) }
+        }
     }
 }
 

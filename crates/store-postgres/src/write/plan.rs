@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::codes;
 use crate::read::position::Vector;
+use crate::tables::bounds::named;
 use crate::tables::{NewTableRow, TableWrites};
 use crate::write::quota::{self, CountedQuotas, KnownQuotas, NewStart};
 
@@ -52,6 +53,8 @@ pub(crate) struct KnownState {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SnapshotWrite<'a> {
+    /// What is stored until now, if the guard holds; 0: nothing.
+    pub(crate) expected: Version,
     pub(crate) version: Version,
     pub(crate) alarm: Option<Alarm>,
     pub(crate) state: &'a [u8],
@@ -89,6 +92,8 @@ pub(crate) struct Writes<'a> {
     /// By view and key; None: it goes. The partition is that of the entity that wrote it last.
     pub(crate) rows: BTreeMap<RowKey<'a>, (Partition, Option<&'a [u8]>)>,
     pub(crate) tables: TableWrites<'a>,
+    /// Rows of tables that are most likely new.
+    pub(crate) begun: BTreeSet<(View, Uuid)>,
     pub(crate) dedup: BTreeMap<&'a [u8], &'a Dedup>,
     pub(crate) starts: Vec<NewStart<'a>>,
     /// Partitions of the keys of quotas of which a share was given back.
@@ -107,6 +112,7 @@ impl<'a> Writes<'a> {
             events,
             rows,
             tables,
+            begun: _,
             dedup,
             starts,
             freed: _,
@@ -136,10 +142,19 @@ impl<'a> Writes<'a> {
                     let row = value.as_deref().map(|value| NewTableRow { value, cells });
                     self.tables.insert((*view, id), (partition, row));
                 }
-                // An index of a table has what the table's columns say.
+                // An index of a table has what the table's columns say. Where its keys never change, its row comes with a new
+                // row of the table, and with no other.
+                Some(shape) if value.is_some() && named(&shape).is_none() => {
+                    self.begun.extend(key.last_chunk().map(|id| (shape.table, Uuid::from_bytes(*id))));
+                }
                 Some(_) => {}
             }
         }
+    }
+
+    /// Whether a row of a table is most likely not there yet: it is that of a new entity, or came with its row in an index.
+    pub(crate) fn is_new(&self, table: View, id: Uuid) -> bool {
+        self.begun.contains(&(table, id))
     }
 
     /// Partitions in which something became visible, or free.
@@ -222,7 +237,13 @@ impl<'a> CommitPlan<'a> {
             self.writes.events.entry(item.entity).or_default().push(Appended { number, version, event });
         }
         self.known.versions.insert(item.entity, version);
-        self.writes.entities.insert(item.entity, Some(SnapshotWrite { version, alarm, state }));
+        let earlier = self.writes.entities.get(&item.entity).copied().flatten();
+        let expected = earlier.map_or(item.expected, |earlier| earlier.expected);
+        if expected == 0 {
+            let own = item.rows.iter().filter(|row| row.view.is_table() && row.key == item.entity.id.as_bytes());
+            self.writes.begun.extend(own.map(|row| (row.view, item.entity.id)));
+        }
+        self.writes.entities.insert(item.entity, Some(SnapshotWrite { expected, version, alarm, state }));
         if let Some(trim) = &item.trim {
             self.cut(item.entity, trim);
         }

@@ -113,10 +113,10 @@ impl Committing {
         let mut unknown: Option<UnconfirmedCommit> = None;
         let mut tries = 0;
         loop {
-            let trouble = match self.try_once(batches, unknown.as_ref().map(|signed| signed.name)).await {
+            let trouble = match self.try_once(batches, unknown.as_ref()).await {
                 Tried::Done { outcomes, partitions } => return Ok(self.done(outcomes, &partitions)),
-                Tried::Earlier => {
-                    let UnconfirmedCommit { outcomes, partitions, .. } = unknown.take().ok_or_else(gone)?;
+                Tried::Earlier { outcomes } => {
+                    let UnconfirmedCommit { partitions, .. } = unknown.take().ok_or_else(gone)?;
                     return Ok(self.done(outcomes, &partitions));
                 }
                 Tried::Broken { trouble, signed } => {
@@ -133,7 +133,7 @@ impl Committing {
         }
     }
 
-    async fn try_once(&self, batches: &[Batch], earlier: Option<Uuid>) -> Tried {
+    async fn try_once(&self, batches: &[Batch], earlier: Option<&UnconfirmedCommit>) -> Tried {
         let client = match self.database.writer().await {
             Ok(client) => client,
             Err(trouble) => return Tried::Broken { trouble, signed: None },

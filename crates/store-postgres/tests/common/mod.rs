@@ -32,9 +32,9 @@ impl ProxyState {
         x ^ (x >> 31)
     }
 
-    /// One piece in thirty does not arrive.
+    /// One piece in twelve does not arrive: a commit is hardly more than two.
     fn cuts_now(&self) -> bool {
-        let unlucky = self.cutting.load(Ordering::Relaxed) && self.chance().is_multiple_of(30);
+        let unlucky = self.cutting.load(Ordering::Relaxed) && self.chance().is_multiple_of(12);
         let cut = unlucky || self.away.load(Ordering::Relaxed);
         self.cuts.fetch_add(u64::from(cut), Ordering::Relaxed);
         cut

@@ -55,7 +55,7 @@ pub(crate) async fn traced_role(client: &Client) -> String {
 
 /// What the server would do by itself, whatever the parameters are.
 pub(crate) async fn generic_plan(client: &Client, statement: &str) -> Value {
-    let params = (1..20).take_while(|number| statement.contains(&format!("${number}"))).count();
+    let params = (1..200).take_while(|number| statement.contains(&format!("${number}"))).count();
     let nulls = if params == 0 { String::new() } else { format!("({})", vec!["NULL"; params].join(", ")) };
     let prepare = format!("SET plan_cache_mode = force_generic_plan; PREPARE asked AS {statement}");
     client.batch_execute(&prepare).await.unwrap();

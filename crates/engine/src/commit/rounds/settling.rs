@@ -3,7 +3,7 @@
 //! Invariant: what was built on a lost round is lost with it; an attempt that may have become durable although its commit failed is
 //! given back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ordo_model::EntityId;
@@ -15,11 +15,12 @@ use crate::commit::change::{Change, SharedLimit};
 use crate::commit::command::{Announcements, Lost, Submission};
 use crate::commit::job_command::Request;
 use crate::commit::planner::RoundPlan;
+use crate::commit::state::EntityRef;
 
 impl Rounds {
     /// Joins a round with what became of its commit.
     pub fn settle(&mut self, flight: Flight, outcomes: Result<Vec<CommitOutcome>, Fault>) -> Settled {
-        let Flight { submissions, chunk_replies, has_deferred, holds: held_back, plan } = flight;
+        let Flight { submissions, chunk_replies, has_deferred, holds: held_back, remembered, plan } = flight;
         if has_deferred {
             self.deferred.landed();
         }
@@ -27,7 +28,7 @@ impl Rounds {
             self.busy.remove(entity);
         }
         let settled = match (plan, outcomes) {
-            (Ok(plan), Ok(outcomes)) => self.settle_plan(plan, submissions, outcomes),
+            (Ok(plan), Ok(outcomes)) => self.settle_plan(plan, submissions, &remembered, outcomes),
             (Ok(plan), Err(fault)) => {
                 let settled = self.settle_failed(submissions, &Arc::new(fault));
                 self.disown(plan.changes.into_iter());
@@ -49,7 +50,14 @@ impl Rounds {
         settled
     }
 
-    fn settle_plan(&mut self, plan: RoundPlan, submissions: Vec<Submission>, outcomes: Vec<CommitOutcome>) -> Settled {
+    fn settle_plan(
+        &mut self,
+        plan: RoundPlan,
+        submissions: Vec<Submission>,
+        remembered: &BTreeSet<EntityId>,
+        outcomes: Vec<CommitOutcome>,
+    ) -> Settled {
+        let guarded: BTreeSet<EntityId> = plan.item_entities.iter().copied().collect();
         let tainted = plan.states.iter().map(|(entity, _)| entity).filter(|entity| self.tainted.contains(entity));
         let mut lost: BTreeMap<EntityId, CommitOutcome> =
             tainted.map(|entity| (*entity, CommitOutcome::Conflict { actual: 0 })).collect();
@@ -62,7 +70,13 @@ impl Rounds {
                 }
             }
         }
+        lost.extend(remembered.difference(&guarded).map(|entity| (*entity, CommitOutcome::Conflict { actual: 0 })));
         lost.keys().for_each(|entity| self.lose(*entity));
+        if self.is_shared {
+            let committed =
+                plan.states.iter().filter(|(entity, _)| guarded.contains(entity) && !lost.contains_key(entity));
+            committed.for_each(|(entity, state)| self.keep_if_under_way(*entity, state.as_ref()));
+        }
         let mut settled = Settled::default();
         let mut again = Vec::new();
         for (submission, is_decided) in submissions.into_iter().zip(plan.decided) {
@@ -136,8 +150,16 @@ impl Rounds {
         again.into_iter().rev().for_each(|submission| self.queue.push_front(submission));
     }
 
+    fn keep_if_under_way(&mut self, entity: EntityId, state: Option<&EntityRef>) {
+        match state.filter(|state| state.is_under_way()) {
+            Some(state) => self.under_way.keep(entity, state.clone()),
+            None => self.under_way.forget(entity),
+        }
+    }
+
     fn lose(&mut self, entity: EntityId) {
         self.cache.forget(entity);
+        self.under_way.forget(entity);
         if !self.is_shared {
             self.tainted.insert(entity);
         }

@@ -321,3 +321,77 @@ async fn a_report_whose_round_could_not_be_read_starts_nothing_in_the_slot_that_
     assert_eq!(seen.job.active[0].id, second);
     assert_eq!(seen.job.active[0].stage, Stage::Queued, "nobody would execute it");
 }
+
+/// Starts a run of the job on the first node; returns it with its token.
+async fn started(node: &mut TestNode) -> (RunId, FencingToken) {
+    assert!(node.run(schedule()).await.is_ok());
+    node.rounds.push(placed(trigger()));
+    let flight = node.take_off().await.unwrap();
+    node.land(flight).await;
+    let snapshot = node.store.load(&[job().into()]).await.unwrap().remove(0).expect("a job");
+    let stored = crate::commit::encoding::codec::decode_job(&snapshot.state).expect("a snapshot");
+    (stored.active[0].id, stored.active[0].attempt().expect("it was started").token)
+}
+
+fn completed((run_id, token): (RunId, FencingToken)) -> Command {
+    let report = AttemptReport::Completed { started_at: NOW, result: serde_json::json!({}), result_bytes: None };
+    Command::Report { run_id, token, report }
+}
+
+#[tokio::test]
+async fn on_a_shared_store_a_report_is_decided_on_what_the_node_wrote_itself() {
+    let [mut one, _] = nodes(true);
+    let attempt = started(&mut one).await;
+    let mut answer = one.push(completed(attempt));
+    let gathered = one.rounds.gather().unwrap();
+    assert!(gathered.missing.is_empty(), "no round trip for a job that was written here a moment ago");
+    let mut flight = one.rounds.plan(gathered, Ok(Loaded::default()), NOW);
+    let batch = flight.take_batch();
+    one.land((flight, batch)).await;
+    assert!(answer.try_recv().unwrap().unwrap().job.active.is_empty());
+    one.push(trigger());
+    assert_eq!(one.rounds.gather().unwrap().missing.len(), 1, "whatever else is decided on what is stored now");
+}
+
+#[tokio::test]
+async fn a_report_that_was_decided_on_what_others_have_changed_since_is_decided_anew() {
+    let [mut one, mut two] = nodes(true);
+    let attempt = started(&mut one).await;
+    assert!(two.run(pause()).await.is_ok());
+    let reported = one.run(completed(attempt)).await.unwrap();
+    assert!(reported.job.active.is_empty() && reported.job.state() == ordo_model::job::JobState::Paused);
+}
+
+#[tokio::test]
+async fn a_report_is_refused_only_by_what_is_stored_now() {
+    let [mut one, mut two] = nodes(true);
+    let (run, token) = started(&mut one).await;
+    let mut answer = one.push(completed((run, FencingToken(token.0 + 1))));
+    let flight = one.take_off().await.unwrap();
+    one.land(flight).await;
+    assert!(answer.try_recv().is_err(), "no guard has looked at it");
+    let gathered = one.rounds.gather().unwrap();
+    assert_eq!(gathered.missing.len(), 1);
+    let loaded = load(one.store.as_ref(), &gathered, NOW).await;
+    let mut flight = one.rounds.plan(gathered, loaded, NOW);
+    let batch = flight.take_batch();
+    one.land((flight, batch)).await;
+    assert!(matches!(answer.try_recv().unwrap(), Err(SubmitError::Refused(_))));
+    assert!(two.run(completed((run, token))).await.is_ok(), "and nothing was changed by it");
+}
+
+#[test]
+fn only_a_few_commands_of_the_engine_s_own_wait_for_others_to_come_along() {
+    let [mut node, _] = nodes(true);
+    assert!(!node.rounds.is_patient(), "there is nothing to wait with");
+    node.rounds.push(Request::new(job(), Command::Wake).unanswered());
+    assert!(node.rounds.is_patient());
+    node.rounds.push(Request::new(job(), pause()).unanswered());
+    assert!(!node.rounds.is_patient(), "somebody waits for an answer");
+    let [mut many, _] = nodes(true);
+    (0..PATIENT_MAX).for_each(|_| many.rounds.push(Request::new(job(), Command::Wake).unanswered()));
+    assert!(!many.rounds.is_patient(), "they are many by themselves");
+    let [mut own, _] = nodes(false);
+    own.rounds.push(Request::new(job(), Command::Wake).unanswered());
+    assert!(!own.rounds.is_patient(), "a store of one's own has a rule of its own");
+}

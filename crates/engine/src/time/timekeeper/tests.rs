@@ -179,6 +179,22 @@ fn where_slots_become_free_quickly_due_jobs_wait_for_one_but_not_for_long() {
 }
 
 #[test]
+fn on_a_shared_store_due_jobs_wait_longer_for_a_slot_and_are_not_late() {
+    let mut timekeeper = Timekeeper::new(TICK, at(0));
+    timekeeper.own(Ownership::everything(), at(0));
+    let scan = timekeeper.tick(at(0)).unwrap();
+    assert_eq!(timekeeper.seen(scan, &many(900, 100)), None);
+    let quick = SlotRoom { free: 0, is_quick: true };
+    assert_eq!(timekeeper.take_due(at(4_099), quick), []);
+    assert_eq!(timekeeper.take_due(at(4_100), quick).len(), 900);
+    let mut timekeeper = Timekeeper::new(TICK, at(0));
+    timekeeper.own(Ownership::everything(), at(0));
+    let scan = timekeeper.tick(at(0)).unwrap();
+    assert_eq!(timekeeper.seen(scan, &many(900, 100)), None);
+    assert_eq!(timekeeper.take_due(at(100), SlotRoom { is_quick: false, ..quick }).len(), UNPLACED_SHARED_MAX);
+}
+
+#[test]
 fn nothing_but_jobs_is_held() {
     let mut timekeeper = after_one_scan(&many(3, 100));
     let hook = DueAlarm { entity: EntityId { kind: Kind::Notification, id: Uuid::from_u128(9) }, ..alarm(9, 150) };

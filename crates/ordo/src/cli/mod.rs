@@ -190,7 +190,7 @@ pub(crate) enum OrdoCommand {
 }
 
 /// The plurals that list what they name when nothing follows them; `ordo executors` is a command of its own.
-const LISTED: [&str; 12] = [
+const LISTED: [&str; 13] = [
     "jobs",
     "runs",
     "hooks",
@@ -198,6 +198,7 @@ const LISTED: [&str; 12] = [
     "notifications",
     "silences",
     "channels",
+    "escalations",
     "monitors",
     "secrets",
     "tokens",

@@ -26,6 +26,8 @@ const PAGES = [
   ["broadcast", (jobs) => `/runs/${jobs.broadcast}`],
   ["nodes", "/nodes"],
   ["notifications", "/notifications"],
+  ["channels", "/channels"],
+  ["channel", "/channels/ops-alerts"],
   ["tokens", "/tokens"],
   ["audit", "/audit"],
 ];
@@ -36,7 +38,7 @@ const ONE_SCREEN = ["jobs", "jobs-many", "runs"];
 /** How long jobs run before they are looked at, so that there is something to see. */
 const HISTORY_MS = Number(process.env.ORDO_BROWSER_HISTORY_MS ?? 75000);
 
-/** What surrounds jobs: an incident, monitors, hooks, tokens, executors that dialled in. */
+/** What surrounds jobs: an incident, monitors, hooks, channels, tokens, executors that dialled in. */
 async function surroundings(world, jobs) {
   const incident = await world.api("POST", "/v1/incidents", { title: "Payments are slow", description: "p99 over 4 s since 09:12", severity: "high" });
   jobs.incident = incident.id;
@@ -48,6 +50,9 @@ async function surroundings(world, jobs) {
   await world.api("POST", "/v1/hooks", { slug: "github" });
   for (const ref of ["main", "release"]) await fetch(`${world.url}/hooks/github`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ref }) });
   await world.api("POST", "/v1/hooks", { slug: "stripe", verify: { type: "stripe", secret: "whsec_0123456789abcdef" } });
+  await world.api("POST", "/v1/channels", { name: "ops-alerts", kind: "slack", channel: "#ops", secret: "xoxb-made-up", description: "who is on call reads it" });
+  await world.api("POST", "/v1/channels", { name: "status-page", kind: "webhook", url: "https://status.example.com/hooks/ordo", events: ["incident.*"] });
+  await world.api("POST", "/v1/escalations", { name: "nights", escalation: { steps: [{ after: "15m", notify: "#ops", via: "ops-alerts" }, { after: "1h", notify: "head-of-operations", via: "ops-alerts" }] } });
   await world.api("POST", "/v1/tokens", { name: "ada", role: "viewer" });
   await world.api("POST", "/v1/tokens", { name: "builder-1", role: "executor" });
   const load = await world.job({ label: "load-warehouse", tool_name: "noop", trigger: { type: "manual" }, after: { jobs: [jobs["sync-inventory"].id, jobs["ping-status"].id] } });

@@ -13,9 +13,9 @@ const create = async (page, url, path, fields, button) => {
   await page.getByRole("button", { name: button }).click();
 };
 
-const remove = async (page) => {
-  await page.locator("summary", { hasText: "Remove…" }).first().click();
-  await page.getByRole("button", { name: "Remove", exact: true }).first().click();
+const remove = async (page, where = page) => {
+  await where.locator("summary", { hasText: "Remove…" }).first().click();
+  await where.getByRole("button", { name: "Remove", exact: true }).first().click();
 };
 
 flow("a hook is made, called, tested, changed and removed", async ({ page, url, world }) => {
@@ -86,8 +86,14 @@ flow("a secret is stored and never shown", async ({ page, url, world }) => {
   const job = await world.job({ label: "with-secret", tool_name: "shell", tool_input: { script: "test \"$P\" = hunter2-hunter2", env: { P: { secret: "db_password" } } }, trigger: { type: "manual" } });
   const { run_id: run } = await world.api("POST", `/v1/jobs/${job.id}/trigger`);
   await world.until("it knows the value", async () => (await world.api("GET", `/v1/runs/${run}`)).status.type === "completed");
-  await remove(page);
+  await remove(page, page.getByRole("row").filter({ hasText: "db_password" }));
   await page.getByText("Removed db_password").waitFor();
+  await world.api("POST", "/v1/hooks", { slug: "sealed", verify: { type: "github", secret: "a-long-enough-secret" } });
+  await page.goto(`${url}/secrets`);
+  const owned = page.getByRole("row").filter({ hasText: "hook/sealed" });
+  await owned.getByText("removed with its hook").waitFor();
+  check((await owned.locator("summary").count()) === 0, "it goes with its hook, and not before");
+  await world.api("DELETE", "/v1/hooks/sealed");
 });
 
 flow("a subscription is made, tried out, disabled and removed", async ({ page, url }) => {

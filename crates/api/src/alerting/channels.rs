@@ -219,7 +219,7 @@ impl ChannelPatch {
 
 /// A channel. What its kind does not have is null, and so is what only the configuration knows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Channel)]
+#[schema(as = NotificationChannel)]
 pub struct ChannelView {
     pub name: String,
     pub defined_in: DefinedIn,

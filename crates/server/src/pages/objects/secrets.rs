@@ -14,7 +14,8 @@ use crate::http::path::{Named, SecretNamePath};
 use crate::http::problem::Problem;
 use crate::pages::jobs::actions::{FormFields, field};
 use crate::pages::layout::context::{Flash, PageContext};
-use crate::pages::layout::listing::{self, ListContents, ListIntro, ListRow, code};
+use crate::pages::layout::html::Html;
+use crate::pages::layout::listing::{self, ListContents, ListIntro, ListRow, code, quiet};
 use crate::pages::layout::shell::NavSection;
 
 const LIST: (&str, &str) = ("Secrets", "/secrets");
@@ -39,16 +40,24 @@ pub(crate) async fn list(ctx: PageContext, mut params: Params) -> Result<Respons
             code(&secret.name),
             times.relative(secret.created_at),
             times.relative(secret.updated_at),
-            confirmed(
-                &ctx.link(&format!("/secrets/{}/remove", secret.name)),
-                "Remove",
-                "Jobs that refer to it fail from then on. Its value cannot be restored.",
-            ),
+            removal(&ctx, &secret.name),
         ],
     };
     let rows = found.items.iter().map(row).collect();
     let next = next(&ctx, "/secrets", found.next);
     listing::page(&ctx, &SECRETS, ListContents { rows, next, ..ListContents::default() }).await
+}
+
+/// What belongs to a hook, a subscription or a channel goes with that.
+fn removal(ctx: &PageContext, name: &str) -> Html {
+    match name.split_once('/') {
+        Some((owner, _)) => quiet(&format!("removed with its {owner}")),
+        None => confirmed(
+            &ctx.link(&format!("/secrets/{name}/remove")),
+            "Remove",
+            "Jobs that refer to it fail from then on. Its value cannot be restored.",
+        ),
+    }
 }
 
 fn intro() -> FormIntro {

@@ -1,6 +1,7 @@
 //! A running engine: says who is who, and stops its tasks; `start` begins them.
 //!
-//! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only.
+//! Invariant: one task owns the core, one the batcher, one the log writer; they talk by messages only. The batcher's place may be
+//! taken for one command by a caller who is alone (`commit/queue.rs`).
 
 pub mod escalations;
 pub mod forecast;

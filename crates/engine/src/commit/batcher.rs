@@ -15,7 +15,6 @@ use ordo_store::{Batch, Chunk, CommitResult, Store};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
 use super::command::Submission;
 use super::queue::{BatcherInbox, BatcherQueue};
@@ -49,8 +48,8 @@ pub(crate) struct BatcherState {
     /// Gathered, and not decided yet: what it rests on could not be read at once.
     unread: Option<Gathered>,
     flights: FuturesOrdered<Landing>,
-    /// When a round of commands that can wait may begin.
-    next_at: Instant,
+    /// Since the last round was begun by the batcher.
+    since_round: Option<Stopwatch>,
     /// The store failed.
     must_pause: bool,
     /// How long the last round took that was committed by whoever decided it.
@@ -77,7 +76,7 @@ impl BatcherState {
             rounds,
             unread: None,
             flights: FuturesOrdered::new(),
-            next_at: Instant::now(),
+            since_round: None,
             must_pause: false,
             commit_micros: 0,
             store,
@@ -119,6 +118,13 @@ impl BatcherState {
             }
             Err(batch) => self.fly(flight, watch, batch),
         }
+    }
+
+    /// For how long what waits may still wait for others to come along.
+    fn rest(&self) -> Option<std::time::Duration> {
+        let passed = self.since_round.as_ref().filter(|_| self.rounds.is_patient())?.elapsed_micros();
+        let rest = ROUND_SPACING.saturating_sub(std::time::Duration::from_micros(passed));
+        (!rest.is_zero()).then_some(rest)
     }
 
     /// Decides a round.
@@ -239,10 +245,10 @@ impl Batcher {
         loop {
             state.pause().await;
             is_last |= self.take_all(state);
-            let is_resting = !is_last && state.rounds.is_patient() && Instant::now() < state.next_at;
-            let gathered = if is_resting { None } else { state.unread.take().or_else(|| state.rounds.gather()) };
+            let rest = state.rest().filter(|_| !is_last);
+            let gathered = if rest.is_some() { None } else { state.unread.take().or_else(|| state.rounds.gather()) };
             if let Some(gathered) = gathered {
-                state.next_at = Instant::now() + ROUND_SPACING;
+                state.since_round = Some(Stopwatch::start());
                 let (flight, watch, batch) = state.take_off(gathered).await;
                 is_last |= self.take_all(state);
                 // Behind a round that is on its way, the store keeps the order; beside another one, the writer does the work.
@@ -252,10 +258,9 @@ impl Batcher {
                 }
                 continue;
             }
-            if !is_resting && state.flights.is_empty() {
+            if rest.is_none() && state.flights.is_empty() {
                 return is_last;
             }
-            let next_at = state.next_at;
             tokio::select! {
                 biased;
                 Some((flight, watch, outcomes)) = state.flights.next(), if !state.flights.is_empty() => {
@@ -265,7 +270,7 @@ impl Batcher {
                     Some(message) => is_last |= self.take(state, message),
                     None => is_last = true,
                 },
-                () = tokio::time::sleep_until(next_at), if is_resting => {}
+                () = tokio::time::sleep(rest.unwrap_or_default()), if rest.is_some() => {}
             }
         }
     }

@@ -45,7 +45,7 @@ impl ThreeNodes {
         let database = Database::start();
         let url = Database::url_on(database.port());
         let worlds: Vec<World> = (0..3).map(|_| World::new()).collect();
-        let serve = |(world, name): (&World, &str)| Some(world.serve_with(&["--node", name, "--store", &url]));
+        let serve = |(world, name): (&World, &str)| Some(world.serve_lastingly(&["--node", name, "--store", &url]));
         let daemons: Vec<Option<Daemon>> = worlds.iter().zip(NAMES).map(serve).collect();
         let mut cluster = ThreeNodes { worlds, daemons, executors: Vec::new(), capacity, database };
         for number in 0..9 {

@@ -121,6 +121,11 @@ impl World {
         self.serve_on("127.0.0.1:0", more)
     }
 
+    /// A daemon on a port that it finds free when it comes back.
+    pub(crate) fn serve_lastingly(&self, more: &[&str]) -> Daemon {
+        self.serve_on(&lasting_address(), more)
+    }
+
     pub(crate) fn serve_on(&self, listen: &str, more: &[&str]) -> Daemon {
         let args: Vec<&str> =
             ["serve", "--listen", listen, "--tick-rate", "500ms"].into_iter().chain(more.iter().copied()).collect();
@@ -144,6 +149,15 @@ impl World {
     pub(crate) fn client(&self) -> ordo_client::Client {
         ordo_client::Client::new(ordo_client::Target::Socket(self.file(".ordo/orchestrator.sock")), None)
     }
+}
+
+/// An address below the ports that the system gives to connections (32768 and above): none takes it while its daemon is
+/// away. Each process of tests begins at another.
+fn lasting_address() -> String {
+    let first = 10_000 + std::process::id() * 16 % 20_000;
+    let is_free = |port: &u32| std::net::TcpListener::bind(("127.0.0.1", *port as u16)).is_ok();
+    let port = (first..32_768).find(is_free).expect("a free port below 32768");
+    format!("127.0.0.1:{port}")
 }
 
 /// A running daemon. Killed when dropped.

@@ -58,17 +58,14 @@ fn a_run_elsewhere_is_cancelled_and_its_processes_end() {
 #[test]
 fn a_restart_of_the_daemon_alone_costs_no_run() {
     let world = World::new();
-    let listen = "127.0.0.1:47070";
-    let serve = |world: &World| {
-        crate::common::Daemon::start(world.command(&["serve", "--listen", listen, "--tick-rate", "500ms"]))
-    };
-    let daemon = serve(&world);
+    let daemon = world.serve_lastingly(&[]);
+    let listen = daemon.place.trim_start_matches("http://").to_owned();
     let _worker = Worker::ordo(&world, &daemon, &["--group", "gpu"]);
     world.ordo(&["job", "add", "long", "--group", "gpu", "--", "sh", "-c", "touch begun; sleep 4; echo ok"]).done();
     world.ordo(&["job", "trigger", "long"]).done();
     eventually("it runs", || world.file("begun").exists().then_some(()));
     daemon.kill();
-    let _daemon = serve(&world);
+    let _daemon = world.serve_on(&listen, &[]);
     assert_eq!(alive(&world), 1, "it is remembered");
     let run = over(&world, "long");
     assert_eq!((run["status"]["type"].as_str(), run["attempt"].as_u64()), (Some("completed"), Some(1)));

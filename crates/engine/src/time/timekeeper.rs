@@ -24,12 +24,10 @@ pub const FIRE_BATCH: usize = 1_024;
 const UNPLACED_MAX: usize = 256;
 /// The same where a round trip lies between us and the store.
 const UNPLACED_SHARED_MAX: usize = 512;
-/// How long a due job is held for a slot at most, where slots become free all the time: far from being missed.
-const HOLD_MAX: Millis = Millis::from_secs(2);
-/// The same where a round trip lies between us and the store: a burst takes longer there, and one that is fired without a slot
-/// costs half as much again. Not yet late.
-const HOLD_SHARED_MAX: Millis = Millis::from_secs(4);
-const _: () = assert!(HOLD_SHARED_MAX.ms() < MISFIRE_WINDOW.ms());
+/// How long a due job is held for a slot at most, where slots become free all the time: one that is fired without costs half
+/// as much again, and most bursts are over by then. Far from being missed.
+const HOLD_MAX: Millis = Millis::from_secs(4);
+const _: () = assert!(HOLD_MAX.ms() < MISFIRE_WINDOW.ms());
 /// How soon it is looked at again whether they still do.
 const HOLD_LOOK: Millis = Millis::from_ms(50);
 /// Every so many ticks the scan ahead begins at the beginning, whatever is thought to be covered.
@@ -285,12 +283,9 @@ impl Timekeeper {
             return Vec::new();
         }
         let mut due = self.ring.take_due_others(now, FIRE_BATCH);
-        let (most, hold) = match self.ours {
-            Some(_) => (UNPLACED_SHARED_MAX, HOLD_SHARED_MAX),
-            None => (UNPLACED_MAX, HOLD_MAX),
-        };
+        let most = if self.ours.is_some() { UNPLACED_SHARED_MAX } else { UNPLACED_MAX };
         if room.is_quick {
-            due.extend(self.ring.take_due_jobs(now.minus(hold), FIRE_BATCH));
+            due.extend(self.ring.take_due_jobs(now.minus(HOLD_MAX), FIRE_BATCH));
         }
         let unplaced = if room.is_quick { 0 } else { most.saturating_sub(self.unplaced.len()) };
         due.extend(self.ring.take_due_jobs(now, FIRE_BATCH.min(room.free + unplaced)));

@@ -211,5 +211,5 @@ impl Error {
     }
 }
 
-/// Twice what the journal takes before the tables are made durable.
-const ROOM_AT_START: &str = "64 MiB";
+/// The journal, and as much for the tables.
+const ROOM_AT_START: &str = "256 MiB";

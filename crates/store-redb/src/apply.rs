@@ -53,7 +53,7 @@ fn try_all(
 }
 
 /// How long a transaction of redb lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lasting {
     /// Until the next crash: the journal has it.
     Journaled,

@@ -26,7 +26,6 @@ use crate::files::source::BackendSource;
 use crate::follower::{Follower, follow};
 use crate::guard::guarded;
 use crate::journal::{Counters, Journal, Journaling, Keeping, Opened, open};
-use crate::overlay::Overlay;
 use crate::state::{SharedState, State, closed};
 use crate::sync::atomic::AtomicU64;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -44,9 +43,10 @@ pub(crate) struct Handle {
     shared: Arc<SharedState>,
     follower: Follower,
     /// Held by whoever writes or opens anew.
-    writing: Mutex<Journaling>,
+    writing: Arc<Mutex<Journaling>>,
     counters: Arc<Counters>,
-    /// The last record there was when somebody last looked whether the store can be written.
+    /// The last record there was when somebody last looked whether the store can be written; at first, the last that redb
+    /// durably held.
     probed: AtomicU64,
 }
 
@@ -62,15 +62,16 @@ impl Handle {
         let keeping = Keeping { bytes_max: options.journal_bytes as u64, threaded };
         let counters = Arc::new(Counters::default());
         let opened = guarded("opening it", || open(&source, options, keeping, &counters))?;
-        let Opened { database, journaling, base, active, durable } = opened;
-        let probed = AtomicU64::new(active.mark.record);
-        let shared = Arc::new(SharedState::new(database, base, active, durable));
+        let Opened { database, journaling, layers, durable } = opened;
+        // What was replayed is proof as good as what is committed from now on.
+        let probed = AtomicU64::new(durable.record);
+        let shared = Arc::new(SharedState::new(database, layers, durable));
+        let writing = Arc::new(Mutex::new(journaling));
         let follower = if threaded && source.has_journal() {
-            Follower::start(Arc::clone(&shared), Arc::clone(&counters))?
+            Follower::start(Arc::clone(&shared), Arc::clone(&writing), options, Arc::clone(&counters))?
         } else {
             Follower::inline()
         };
-        let writing = Mutex::new(journaling);
         Ok(Handle { source, options, keeping, shared, follower, writing, counters, probed })
     }
 
@@ -101,10 +102,10 @@ impl Handle {
     pub(crate) fn tables(&self) -> Result<Arc<Base>, Fault> {
         self.read(|_| Ok(()))?;
         // Most of it goes into redb while others commit; they wait for the rest alone.
+        let record = self.shared.lock().active.mark.record;
         drop(self.begin_draining(Lasting::Journaled)?);
         let mut state = self.shared.lock();
-        let frozen = state.to_follow().map(|frozen| frozen.overlay);
-        while state.to_follow().map(|frozen| frozen.overlay).is_some_and(|now| is_same(&now, &frozen)) {
+        while state.base.as_ref().is_some_and(|base| base.record < record) {
             state.expect_well()?;
             state = self.shared.wait(state);
         }
@@ -148,7 +149,12 @@ impl Handle {
         next.mark.record = record;
         next.mark.journal_bytes = journal.written_bytes();
         self.counters.holds(journal);
+        let worth = self.options.worth_bytes();
+        let becomes_worth = !moment.active.is_worth(worth) && next.is_worth(worth);
         let before = std::mem::replace(&mut self.shared.lock().active, Arc::new(next));
+        if becomes_worth {
+            self.shared.notify();
+        }
         // What is freed here is freed outside the lock.
         drop((before, moment));
         Ok(answers)
@@ -172,44 +178,67 @@ impl Handle {
     }
 
     /// Waits until the journal has room for one more record and the overlay for its rows; hands over to the follower
-    /// what is worth a transaction.
+    /// what should not wait until it comes by itself.
     fn make_room(&self, journal: &mut Journal) -> Result<(), Fault> {
+        let options = self.options;
         let mut state = self.shared.lock();
         let mut waiting_since = None;
         loop {
             state.expect_well()?;
             journal.freed(state.durable.record);
-            let (is_full, bytes) = (journal.is_full(), state.active.memory_bytes());
-            let wants_checkpoint = is_full || state.pending_bytes() >= self.options.checkpoint_bytes();
-            if state.frozen.is_none() && (wants_checkpoint || bytes >= self.options.follow_bytes()) {
-                let lasting = if wants_checkpoint { Lasting::Durably } else { Lasting::Journaled };
-                state = self.hand_over(state, lasting);
+            let is_full = journal.is_full();
+            let is_pressing = is_full || state.pending_bytes() >= options.pressing_bytes();
+            let lasting = if is_pressing { Lasting::Durably } else { Lasting::Journaled };
+            if state.active.is_worth(self.hand_over_bytes(&state)) || is_pressing && state.frozen.is_empty() {
+                state.freeze(lasting);
+                state = self.handed_over(state);
                 continue;
             }
+            let bytes = state.overlay_bytes();
+            if (is_pressing || bytes >= options.burst_bytes()) && !state.frozen.is_empty() {
+                state = self.follow_now(state);
+            }
             // A batch that is too large alone is not kept waiting for ever.
-            if !is_full && (bytes < self.options.overlay_bytes || state.active.is_empty()) {
+            if !is_full && (bytes < options.overlay_bytes || bytes == 0) {
                 break;
             }
-            waiting_since.get_or_insert_with(self.options.micros);
+            waiting_since.get_or_insert_with(options.micros);
             state = self.shared.wait(state);
         }
         if let Some(since) = waiting_since {
-            self.counters.waited((self.options.micros)().saturating_sub(since));
+            self.counters.waited((options.micros)().saturating_sub(since));
         }
         Ok(())
     }
 
-    fn hand_over<'s>(&'s self, mut state: MutexGuard<'s, State>, lasting: Lasting) -> MutexGuard<'s, State> {
-        state.freeze(lasting);
+    /// From so many bytes on the active overlay is handed over.
+    fn hand_over_bytes(&self, state: &State) -> usize {
+        let is_awaited = self.follower.is_inline() || (state.is_following && state.frozen.is_empty());
+        if is_awaited { self.options.worth_bytes() } else { self.options.slice_bytes() }
+    }
+
+    /// Something is frozen: whoever takes it may have been waiting for it.
+    fn handed_over<'s>(&'s self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         if !self.follower.is_inline() {
             self.shared.notify();
             return state;
         }
         drop(state);
         let began = (self.options.micros)();
-        follow(&self.shared, &self.counters);
+        while self.shared.lock().to_follow().is_some() {
+            follow(&self.shared, self.options, &self.counters);
+        }
         self.counters.waited((self.options.micros)().saturating_sub(began));
         self.shared.lock()
+    }
+
+    /// redb is left alone no longer.
+    fn follow_now<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        if state.is_following {
+            return state;
+        }
+        state.is_following = true;
+        self.handed_over(state)
     }
 
     /// Waits until redb holds everything. The caller holds the journal, so that nothing is added.
@@ -221,7 +250,14 @@ impl Handle {
                 return Ok(());
             }
             self.refuse_damaged()?;
-            state = if state.frozen.is_none() { self.hand_over(state, lasting) } else { self.shared.wait(state) };
+            state = match state.frozen.is_empty() {
+                true => {
+                    state.freeze(lasting);
+                    state.is_following = true;
+                    self.handed_over(state)
+                }
+                false => self.shared.wait(self.follow_now(state)),
+            };
         }
     }
 
@@ -229,18 +265,27 @@ impl Handle {
     pub(crate) fn begin_draining(&self, lasting: Lasting) -> Result<oneshot::Receiver<Infallible>, Fault> {
         let mut writing = self.lock_writing();
         self.open_anew(&mut writing)?;
-        let (done, is_done) = oneshot::channel();
-        let mut state = self.shared.lock();
+        let state = self.shared.lock();
         state.expect_well()?;
         if state.is_drained(lasting) {
-            return Ok(is_done);
+            return Ok(oneshot::channel().1);
         }
         self.refuse_damaged()?;
-        state.waiting.push(done);
-        if state.frozen.is_none() {
-            drop(self.hand_over(state, lasting));
-        }
-        Ok(is_done)
+        let record = state.active.mark.record;
+        Ok(self.begin_holding(state, record, lasting))
+    }
+
+    /// Hands over what redb needs to hold a record. The caller holds the journal.
+    fn begin_holding(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        record: u64,
+        lasting: Lasting,
+    ) -> oneshot::Receiver<Infallible> {
+        let is_held = state.wait_until_held(record, lasting);
+        state.is_following = true;
+        drop(self.handed_over(state));
+        is_held
     }
 
     /// Rows that do not go through the journal, in one durable transaction of redb: all of it is durable when this
@@ -384,9 +429,9 @@ impl Handle {
         *writing = opened.journaling;
         state.generation += 1;
         state.failure = None;
-        state.base = Some(opened.base);
-        state.active = Arc::new(opened.active);
-        state.frozen = None;
+        state.base = Some(opened.layers.base);
+        state.active = opened.layers.active;
+        state.frozen = opened.layers.frozen;
         state.durable = opened.durable;
         state.waiting.clear();
         self.shared.notify();
@@ -413,10 +458,6 @@ impl Handle {
             Journaling::Open(_) | Journaling::Idle | Journaling::Without => Ok(()),
         }
     }
-}
-
-fn is_same(overlay: &Arc<Overlay>, other: &Option<Arc<Overlay>>) -> bool {
-    other.as_ref().is_some_and(|other| Arc::ptr_eq(overlay, other))
 }
 
 /// After a failure the journal has what redb lacks, and the next opening reads it.

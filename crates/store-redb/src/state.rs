@@ -1,11 +1,12 @@
 //! What everybody shares: the layers readers see, redb behind them, and how far redb has come.
 //!
 //! Invariants: the layers change only under one short lock, so that a reader takes all of them of one moment. Only
-//! whoever holds the journal publishes and freezes; only whoever holds the database thaws. Locks are taken in this
+//! whoever holds the journal publishes and freezes (the follower, who freezes when nobody else has, never waits for it); only whoever holds the database thaws. Locks are taken in this
 //! order: the journal's, the database's, the layers'.
 
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use ordo_store::Fault;
 use redb::Database;
@@ -36,30 +37,45 @@ pub(crate) struct State {
     pub(crate) failure: Option<Fault>,
     pub(crate) base: Option<Arc<Base>>,
     pub(crate) active: Arc<Overlay>,
-    /// On its way into redb.
-    pub(crate) frozen: Option<Frozen>,
+    /// On their way into redb, the newest first.
+    pub(crate) frozen: Arc<[Frozen]>,
+    /// redb takes what is frozen, and goes on until it has caught up. Otherwise it leaves it alone for a while.
+    pub(crate) is_following: bool,
+    /// redb is taking the oldest of them, in the way that stands there.
+    is_taking: bool,
     /// redb holds this durably.
     pub(crate) durable: Mark,
-    /// Dropped when what is frozen now is in redb, or when that failed: whoever waits is woken by that.
-    pub(crate) waiting: Vec<oneshot::Sender<Infallible>>,
+    pub(crate) waiting: Vec<Waiting>,
     /// The follower is asked to end, or has ended.
     pub(crate) ending: bool,
 }
 
+/// An overlay that changes no more.
 #[derive(Debug, Clone)]
 pub(crate) struct Frozen {
     pub(crate) overlay: Arc<Overlay>,
     pub(crate) lasting: Lasting,
 }
 
+/// Somebody who waits until redb holds a record.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    record: u64,
+    lasting: Lasting,
+    /// Dropped when redb holds it, or when that failed: whoever waits is woken by that.
+    _done: oneshot::Sender<Infallible>,
+}
+
 impl SharedState {
-    pub(crate) fn new(database: Database, base: Arc<Base>, active: Overlay, durable: Mark) -> SharedState {
+    pub(crate) fn new(database: Database, layers: ReadView, durable: Mark) -> SharedState {
         let state = State {
             generation: 1,
             failure: None,
-            base: Some(base),
-            active: Arc::new(active),
-            frozen: None,
+            base: Some(layers.base),
+            active: layers.active,
+            frozen: layers.frozen,
+            is_following: false,
+            is_taking: false,
             durable,
             waiting: Vec::new(),
             ending: false,
@@ -79,6 +95,31 @@ impl SharedState {
     /// Waits until somebody changed something.
     pub(crate) fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until somebody changed something that ends the waiting, but no longer than `at_most`.
+    #[cfg(not(shuttle))]
+    pub(crate) fn wait_for<'s>(
+        &self,
+        state: MutexGuard<'s, State>,
+        at_most: Duration,
+        is_waiting: impl Fn(&State) -> bool,
+    ) -> MutexGuard<'s, State> {
+        let waited = self.changed.wait_timeout_while(state, at_most, |state| is_waiting(state));
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Time does not pass where orders are tried: others come first, or not.
+    #[cfg(shuttle)]
+    pub(crate) fn wait_for<'s>(
+        &'s self,
+        state: MutexGuard<'s, State>,
+        _at_most: Duration,
+        _is_waiting: impl Fn(&State) -> bool,
+    ) -> MutexGuard<'s, State> {
+        drop(state);
+        crate::sync::thread::yield_now();
+        self.lock()
     }
 
     pub(crate) fn notify(&self) {
@@ -153,21 +194,83 @@ impl State {
 
     pub(crate) fn moment(&self) -> Result<ReadView, Fault> {
         let base = Arc::clone(self.base.as_ref().ok_or_else(closed)?);
-        let frozen = self.frozen.as_ref().map(|frozen| Arc::clone(&frozen.overlay));
-        Ok(ReadView { active: Arc::clone(&self.active), frozen, base })
+        Ok(ReadView { active: Arc::clone(&self.active), frozen: Arc::clone(&self.frozen), base })
     }
 
-    /// Hands the active overlay to the follower; the next commit begins another.
+    /// Puts the active overlay on the way to redb; the next commit begins another.
     pub(crate) fn freeze(&mut self, lasting: Lasting) {
-        assert!(self.frozen.is_none(), "an overlay is frozen over another");
         let empty = Arc::new(Overlay::empty(self.active.mark));
         let overlay = std::mem::replace(&mut self.active, empty);
-        self.frozen = Some(Frozen { overlay, lasting });
+        let newest = Frozen { overlay, lasting };
+        self.frozen = std::iter::once(newest).chain(self.frozen.iter().cloned()).collect();
     }
 
-    /// What is frozen, if it may go into redb.
-    pub(crate) fn to_follow(&self) -> Option<Frozen> {
-        self.frozen.clone().filter(|_| self.failure.is_none())
+    /// What redb takes next, if it may.
+    pub(crate) fn to_follow(&self) -> Option<&Frozen> {
+        self.frozen.last().filter(|_| self.failure.is_none())
+    }
+
+    /// redb begins to take what is next; durably, if so many bytes of records are behind it.
+    pub(crate) fn begin_taking(&mut self, checkpoint_bytes: u64) -> Option<Frozen> {
+        let next = self.to_follow()?;
+        let behind_bytes = next.overlay.mark.journal_bytes.saturating_sub(self.durable.journal_bytes);
+        let lasting = if behind_bytes >= checkpoint_bytes { Lasting::Durably } else { next.lasting };
+        self.is_taking = true;
+        self.set_lasting(self.frozen.len() - 1, lasting);
+        self.frozen.last().cloned()
+    }
+
+    /// redb holds what it began to take.
+    pub(crate) fn taken(&mut self, base: Base) {
+        let Some((oldest, later)) = self.frozen.split_last() else { return };
+        if oldest.lasting == Lasting::Durably {
+            self.durable = oldest.overlay.mark;
+        }
+        (self.base, self.frozen) = (Some(Arc::new(base)), later.into());
+    }
+
+    /// Whatever came of it: those for whom redb has gone far enough are woken, and all of them, if it goes no further.
+    pub(crate) fn end_taking(&mut self) {
+        self.is_taking = false;
+        let journaled = self.base.as_ref().map_or(0, |base| base.record);
+        let (durable, has_failed) = (self.durable.record, self.failure.is_some());
+        self.waiting.retain(|waiting| {
+            let held = if waiting.lasting == Lasting::Durably { durable } else { journaled };
+            !has_failed && held < waiting.record
+        });
+    }
+
+    fn set_lasting(&mut self, at: usize, lasting: Lasting) {
+        let mut frozen = self.frozen.to_vec();
+        frozen[at].lasting = lasting;
+        self.frozen = frozen.into();
+    }
+
+    /// How much memory rows take that redb does not hold.
+    pub(crate) fn overlay_bytes(&self) -> usize {
+        let frozen = self.frozen.iter().map(|frozen| frozen.overlay.memory_bytes());
+        frozen.fold(self.active.memory_bytes(), usize::saturating_add)
+    }
+
+    /// Whether redb may go on, and has something to take that is worth it.
+    pub(crate) fn is_worth_following(&self, bytes: usize) -> bool {
+        self.failure.is_none() && self.base.is_some() && (!self.frozen.is_empty() || self.active.is_worth(bytes))
+    }
+
+    /// Sees to it that redb takes a record, and says so to whoever waits for it.
+    pub(crate) fn wait_until_held(&mut self, record: u64, lasting: Lasting) -> oneshot::Receiver<Infallible> {
+        let oldest = self.frozen.len().saturating_sub(1);
+        let can_hold = |(at, frozen): (usize, &Frozen)| {
+            let is_settled = self.is_taking && at == oldest;
+            frozen.overlay.mark.record >= record && (!is_settled || frozen.lasting >= lasting)
+        };
+        match self.frozen.iter().enumerate().rev().find(|frozen| can_hold(*frozen)) {
+            None => self.freeze(lasting),
+            Some((at, frozen)) => self.set_lasting(at, frozen.lasting.max(lasting)),
+        }
+        let (done, is_done) = oneshot::channel();
+        self.waiting.push(Waiting { record, lasting, _done: done });
+        is_done
     }
 
     /// redb holds everything that was acknowledged; `durably`: for good.
@@ -176,7 +279,7 @@ impl State {
             Lasting::Journaled => true,
             Lasting::Durably => self.durable.record == self.active.mark.record,
         };
-        self.frozen.is_none() && self.active.is_empty() && is_lasting
+        self.frozen.is_empty() && self.active.is_empty() && is_lasting
     }
 
     /// redb holds everything durably, in the tables as they are now.

@@ -115,8 +115,8 @@ fn the_journal_is_bounded_by_checkpoints() {
         let found = journal(&store);
         assert!(found.pending_bytes <= BYTES && found.allocated_bytes <= BYTES + 2 * BLOCK, "{found:?}");
     }
-    // Four segments of four blocks, one of them the header's; redb is made durable when one of them is full.
-    assert!((40..=70).contains(&journal(&store).checkpoints), "{:?}", journal(&store));
+    // What is worth a transaction comes together in seven commits; two blocks that are not durable are enough to make it so.
+    assert!((20..=40).contains(&journal(&store).checkpoints), "{:?}", journal(&store));
     let large = vec![1; 5 * BYTES as usize];
     let chunk = |seq| ordo_store::Chunk { owner: uuid::Uuid::nil(), seq, bytes: large.clone() };
     for seq in 0..3 {

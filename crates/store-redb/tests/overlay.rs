@@ -6,6 +6,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex};
+use std::time::Duration;
 
 use ordo_model::Timestamp;
 use ordo_store::conformance::given::{item, job};
@@ -355,6 +356,32 @@ async fn a_commit_waits_for_redb_when_the_journal_is_full() {
     let options = RedbOptions { overlay_bytes: 64 << 20, journal_bytes: 400_000, micros, ..RedbOptions::default() };
     let seen = acknowledged_while_redb_waits(options, &FULL_JOURNAL).await;
     assert!((20..=60).contains(&seen), "{seen}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redb_follows_by_itself_when_nobody_commits_any_more() {
+    let options = RedbOptions { overlay_bytes: 4 << 20, journal_bytes: 4 << 20, ..RedbOptions::default() };
+    let progress = watch::Sender::default();
+    let disk = SlowRedb::telling(progress.clone());
+    let store = RedbStore::open_on(disk.clone(), options).unwrap();
+    store.commit(large(0)).await.unwrap();
+    let before = store.stats().await.unwrap().journal.unwrap().checkpoints;
+    disk.set(How::Waiting);
+    // Worth a transaction, and far from what is handed over at once.
+    for seq in 1..60 {
+        store.commit(large(seq)).await.unwrap();
+    }
+    let mut seen = progress.subscribe();
+    seen.wait_for(|progress| progress.is_redb_held).await.unwrap();
+    assert_eq!(store.chunks(Uuid::nil(), 0, 1_000).await.unwrap().len(), 60, "what is on its way is read");
+    disk.set(How::Well);
+    while store.stats().await.unwrap().journal.unwrap().checkpoints == before {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let crashed = RedbStore::open_inline_on(disk.disk.crash(&mut DiskRng::new(1)), options).unwrap();
+    let replayed = now(crashed.stats()).unwrap().journal.unwrap().recovered_records;
+    assert!(replayed < 30, "redb holds most of it durably, and {replayed} of 60 records are replayed");
+    assert_eq!(now(crashed.stats()).unwrap().chunks, 60);
 }
 
 /// redb fails behind commits that were acknowledged: they are there when the disk is well, and nobody reads less.

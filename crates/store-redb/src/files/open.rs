@@ -18,8 +18,7 @@ pub struct RedbOptions {
     pub cache_bytes: usize,
     /// How much the journal takes that redb does not hold durably; a recovery replays no more.
     pub journal_bytes: usize,
-    /// How much memory rows take that redb does not hold yet; as much again while it takes them. Commits wait for redb
-    /// when it is reached.
+    /// How much memory rows take that redb does not hold yet. Commits wait for redb when it is reached.
     pub overlay_bytes: usize,
     /// Microseconds that go on steadily, to say how long a recovery took: this crate reads no clock. By default they
     /// stand still.
@@ -28,12 +27,18 @@ pub struct RedbOptions {
 
 /// Keeps a daemon with a million waiting jobs well below 300 MiB.
 pub const CACHE_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
-/// Half a second of ten thousand jobs a second.
-pub const OVERLAY_BYTES_DEFAULT: usize = 32 * 1024 * 1024;
-/// redb takes what came together when the overlay is full to this part,
-const FOLLOWED_PARTS: usize = 8;
-/// and is made durable when the journal is full to this part.
-const CHECKPOINTED_PARTS: usize = 4;
+/// Three quarters of it hold a burst of twenty thousand runs.
+pub const OVERLAY_BYTES_DEFAULT: usize = 128 * 1024 * 1024;
+/// What is worth a transaction of redb, of the overlay;
+const WORTH_PARTS: usize = 32;
+/// what is enough for one, so that commits begin another overlay;
+const SLICE_PARTS: usize = 8;
+/// what is left alone for a while, so that a burst passes before redb follows.
+const BURST_QUARTERS: usize = 3;
+/// redb is made durable with what it takes when so much of the journal is not durable there;
+const CHECKPOINT_PARTS: usize = 8;
+/// it follows at once when so much is not.
+const PRESSING_EIGHTHS: usize = 5;
 
 impl Default for RedbOptions {
     fn default() -> RedbOptions {
@@ -47,15 +52,33 @@ impl Default for RedbOptions {
 }
 
 impl RedbOptions {
-    /// From so many bytes of rows on, redb takes them: large enough that keys written several times come together,
-    /// small enough that commits seldom wait.
-    pub(crate) fn follow_bytes(self) -> usize {
-        self.overlay_bytes.min(self.journal_bytes) / FOLLOWED_PARTS
+    /// So many bytes of rows are worth a transaction of redb: keys written several times come together in them.
+    pub(crate) fn worth_bytes(self) -> usize {
+        (self.rows_bytes() / WORTH_PARTS).max(1)
     }
 
-    /// From so many bytes of records on, redb is made durable: then most of the journal is still free.
+    /// So many bytes of rows are enough for one: redb's pages of a larger one would not fit into its cache.
+    pub(crate) fn slice_bytes(self) -> usize {
+        (self.rows_bytes() / SLICE_PARTS).max(1)
+    }
+
+    /// So many bytes of rows are left alone for a while. The rest is there for those who commit while redb follows.
+    pub(crate) fn burst_bytes(self) -> usize {
+        self.rows_bytes() / 4 * BURST_QUARTERS
+    }
+
+    /// With so many bytes of records behind it, redb is made durable when it takes some.
     pub(crate) fn checkpoint_bytes(self) -> u64 {
-        (self.journal_bytes / CHECKPOINTED_PARTS) as u64
+        (self.journal_bytes / CHECKPOINT_PARTS) as u64
+    }
+
+    /// With so many bytes of records behind it, redb follows at once.
+    pub(crate) fn pressing_bytes(self) -> u64 {
+        (self.journal_bytes / 8 * PRESSING_EIGHTHS) as u64
+    }
+
+    fn rows_bytes(self) -> usize {
+        self.overlay_bytes.min(self.journal_bytes)
     }
 }
 

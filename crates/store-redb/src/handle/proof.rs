@@ -11,11 +11,12 @@ use crate::apply::Lasting;
 use crate::commit::Writing;
 use crate::journal::Journaling;
 
-/// What shows that a commit would succeed, once redb durably holds this record.
+/// What shows that a commit would succeed, once redb durably holds this record, or a later one than it held then.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Proof {
     generation: u64,
     record: u64,
+    durable: u64,
 }
 
 impl Handle {
@@ -42,15 +43,15 @@ impl Handle {
         };
         let state = self.shared.lock();
         self.probed.store(state.active.mark.record, Ordering::Release);
-        Ok(Proof { generation: state.generation, record })
+        Ok(Proof { generation: state.generation, record, durable: state.durable.record })
     }
 
     /// None: redb has durably taken what there is to prove. Otherwise this hands it over, and what is returned ends when
     /// redb has gone on, or has failed.
     pub(crate) fn begin_proving(&self, proof: Proof) -> Result<Option<oneshot::Receiver<Infallible>>, Fault> {
         let _writing = self.lock_writing();
-        let mut state = self.shared.lock();
-        if state.durable.record >= proof.record {
+        let state = self.shared.lock();
+        if state.durable.record >= proof.record || state.durable.record > proof.durable {
             return Ok(None);
         }
         if state.generation != proof.generation {
@@ -58,11 +59,8 @@ impl Handle {
         }
         state.expect_well()?;
         self.refuse_damaged()?;
-        let (done, is_done) = oneshot::channel();
-        state.waiting.push(done);
-        if state.frozen.is_none() {
-            drop(self.hand_over(state, Lasting::Durably));
-        }
-        Ok(Some(is_done))
+        // What redb takes next is proof enough.
+        let next = state.to_follow().map_or(proof.record, |next| next.overlay.mark.record.min(proof.record));
+        Ok(Some(self.begin_holding(state, next, Lasting::Durably)))
     }
 }

@@ -32,7 +32,7 @@ use syncer::Syncer;
 /// The journal goes round so many segments: while redb is made durable, commits go on in the others.
 pub(crate) const SEGMENTS: usize = 4;
 /// Commits wait for redb when about this many bytes are not durable there. A recovery replays no more.
-pub const JOURNAL_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
+pub const JOURNAL_BYTES_DEFAULT: usize = 128 * 1024 * 1024;
 /// A record at least as large is synced by a thread of its own, while its rows go into the overlay.
 const SYNCED_BESIDE_BYTES: usize = 128 * 1024;
 

@@ -1,8 +1,9 @@
 //! A database and its journal, opened together: what redb lacks is replayed, into the tables and the overlay.
 //!
-//! Invariant: replaying is the code that applied a record first. It takes the memory of one overlay, whatever the
-//! journal holds beside its own bytes.
+//! Invariant: replaying is the code that applied a record first. It takes the memory that overlays may take, whatever the
+//! journal holds, beside its own bytes.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ordo_store::Fault;
@@ -14,6 +15,7 @@ use crate::files::open::{RedbOptions, prepare};
 use crate::files::source::BackendSource;
 use crate::overlay::{Mark, Overlay};
 use crate::read::{number, table};
+use crate::state::Frozen;
 use crate::tables::base::Base;
 use crate::tables::layers::ReadView;
 use crate::tables::{META, META_JOURNAL};
@@ -33,8 +35,7 @@ pub(crate) enum Journaling {
 pub(crate) struct Opened {
     pub(crate) database: Database,
     pub(crate) journaling: Journaling,
-    pub(crate) base: Arc<Base>,
-    pub(crate) active: Overlay,
+    pub(crate) layers: ReadView,
     /// What redb held when it was opened.
     pub(crate) durable: Mark,
 }
@@ -53,38 +54,56 @@ pub(crate) fn open(
     let id = number(&table(&base.read, META)?, META_JOURNAL)?;
     if !source.has_journal() || id == 0 {
         let journaling = if source.has_journal() { Journaling::Idle } else { Journaling::Without };
-        return Ok(Opened { database, journaling, base, active: Overlay::empty(durable), durable });
+        return Ok(Opened { database, journaling, layers: unchanged(base, durable), durable });
     }
     let began = (options.micros)();
     let (journal, tail) = recover(source, keeping, id, durable.record)?;
-    let (base, active) = replay(&database, base, durable, &tail, options.follow_bytes())?;
+    let layers = replay(&database, unchanged(base, durable), &tail, options, keeping)?;
     let micros = (options.micros)().saturating_sub(began);
     counters.recovered(&tail, micros);
     counters.holds(&journal);
     tracing::info!(records = tail.records(), bytes = tail.bytes(), micros, "the journal was replayed");
     let journaling = Journaling::Open(Box::new(journal));
-    Ok(Opened { database, journaling, base, active, durable })
+    Ok(Opened { database, journaling, layers, durable })
 }
 
-/// Whoever waited for the outcomes is gone.
+/// redb's tables under an empty overlay.
+fn unchanged(base: Arc<Base>, durable: Mark) -> ReadView {
+    ReadView { active: Arc::new(Overlay::empty(durable)), frozen: Arc::new([]), base }
+}
+
+/// Whoever waited for the outcomes is gone. Where there is a follower, what fits into the overlays is left to it.
 fn replay(
     database: &Database,
-    base: Arc<Base>,
-    durable: Mark,
+    mut layers: ReadView,
     tail: &JournalTail,
-    follow_bytes: usize,
-) -> Result<(Arc<Base>, Overlay), Fault> {
-    let mut moment = ReadView { active: Arc::new(Overlay::empty(durable)), frozen: None, base };
+    options: RedbOptions,
+    keeping: Keeping,
+) -> Result<ReadView, Fault> {
+    let (enough_bytes, kept_bytes) = match keeping.threaded {
+        true => (options.slice_bytes(), options.burst_bytes()),
+        false => (options.worth_bytes(), 0),
+    };
+    let mut frozen = VecDeque::new();
+    let mut frozen_bytes = 0;
     for record in tail.replayed() {
-        let (mut next, _) = apply(&moment, &record.batches()?)?;
+        let (mut next, _) = apply(&layers, &record.batches()?)?;
         next.mark.record = record.number;
         next.mark.journal_bytes += record.bytes;
-        if next.memory_bytes() >= follow_bytes {
-            moment.base = Arc::new(take_in(database, &next, Lasting::Journaled)?);
-            next = Overlay::empty(next.mark);
+        if next.is_worth(enough_bytes) {
+            let overlay = Arc::new(next);
+            next = Overlay::empty(overlay.mark);
+            frozen_bytes += overlay.memory_bytes();
+            frozen.push_front(Frozen { overlay, lasting: Lasting::Journaled });
+            while frozen_bytes > kept_bytes
+                && let Some(Frozen { overlay, lasting }) = frozen.pop_back()
+            {
+                frozen_bytes -= overlay.memory_bytes();
+                layers.base = Arc::new(take_in(database, &overlay, lasting)?);
+            }
+            layers.frozen = frozen.iter().cloned().collect();
         }
-        moment.active = Arc::new(next);
+        layers.active = Arc::new(next);
     }
-    let active = Arc::try_unwrap(moment.active).unwrap_or_else(|shared| Overlay::clone(&shared));
-    Ok((moment.base, active))
+    Ok(layers)
 }

@@ -69,6 +69,11 @@ impl Overlay {
         self.memory_bytes
     }
 
+    /// Whether it has so many bytes that a transaction of redb is worth its while.
+    pub(crate) fn is_worth(&self, bytes: usize) -> bool {
+        self.memory_bytes >= bytes
+    }
+
     pub(crate) fn map(&self, table: TableId) -> &Map {
         &self.maps[table.index()]
     }

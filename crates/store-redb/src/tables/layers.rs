@@ -1,4 +1,4 @@
-//! Reads through the layers: the active overlay over the frozen one over redb.
+//! Reads through the layers: the active overlay over the frozen ones over redb.
 //!
 //! Invariant: of a key that several layers have, the uppermost says whether there is such a row and what it holds.
 
@@ -11,6 +11,7 @@ use redb::{AccessGuard, Key, Range, ReadOnlyTable, ReadableTableMetadata, Storag
 
 use crate::fault::during;
 use crate::overlay::{Entries, Entry, Growth, Overlay};
+use crate::state::Frozen;
 use crate::tables::TableId;
 use crate::tables::base::Base;
 use crate::tables::coded::Coded;
@@ -25,7 +26,8 @@ pub(crate) type RowVisitor<'v> = &'v mut dyn FnMut(&[u8], &[u8]) -> Result<Contr
 #[derive(Debug, Clone)]
 pub(crate) struct ReadView {
     pub(crate) active: Arc<Overlay>,
-    pub(crate) frozen: Option<Arc<Overlay>>,
+    /// The newest first.
+    pub(crate) frozen: Arc<[Frozen]>,
     pub(crate) base: Arc<Base>,
 }
 
@@ -36,14 +38,14 @@ impl ReadView {
 
     /// With another overlay in the place of the active one.
     pub(crate) fn layers_under<'m>(&'m self, active: &'m Overlay) -> Layers<'m> {
-        Layers { active, frozen: self.frozen.as_deref(), base: &self.base }
+        Layers { active, frozen: &self.frozen, base: &self.base }
     }
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layers<'m> {
     active: &'m Overlay,
-    frozen: Option<&'m Overlay>,
+    frozen: &'m [Frozen],
     base: &'m Base,
 }
 
@@ -82,8 +84,7 @@ impl<'m> Layers<'m> {
     }
 
     fn overlaid(&self, table: TableId, key: &[u8]) -> Option<&'m Entry> {
-        let below = || self.frozen.and_then(|frozen| frozen.map(table).get(key));
-        self.active.map(table).get(key).or_else(below)
+        self.overlays().find_map(|overlay| overlay.map(table).get(key))
     }
 
     /// Visits the rows of a range in order, until `visit` has enough.
@@ -97,11 +98,7 @@ impl<'m> Layers<'m> {
         if is_empty(bounds) {
             return Ok(());
         }
-        let overlaid = Overlaid {
-            active: Entries::new(self.active.map(table), bounds.0, bounds.1, order),
-            frozen: self.frozen.map(|frozen| Entries::new(frozen.map(table), bounds.0, bounds.1, order)),
-            order,
-        };
+        let overlaid = Overlaid::new(self, table, bounds, order);
         match table {
             TableId::Events => merge(&self.base.events, overlaid, bounds, visit),
             TableId::Streams => merge(&self.base.streams, overlaid, bounds, visit),
@@ -131,8 +128,9 @@ impl<'m> Layers<'m> {
         Ok(self.overlays().map(|overlay| overlay.map(TableId::Chunks).len() as u64).fold(base, u64::saturating_add))
     }
 
-    fn overlays(&self) -> impl Iterator<Item = &Overlay> {
-        [Some(self.active), self.frozen].into_iter().flatten()
+    /// The uppermost first.
+    fn overlays(&self) -> impl Iterator<Item = &'m Overlay> {
+        std::iter::once(self.active).chain(self.frozen.iter().map(|frozen| &*frozen.overlay))
     }
 
     /// How many rows there are. Costs a look-up for each row of the overlays.
@@ -152,9 +150,7 @@ impl<'m> Layers<'m> {
     fn count_over<K: Coded + Key, V: Coded>(&self, base: &ReadOnlyTable<K, V>, table: TableId) -> Result<u64, Fault> {
         let mut rows = base.len().map_err(during("counting"))?;
         let all = (Bound::Unbounded, Bound::Unbounded);
-        let active = Entries::new(self.active.map(table), all.0, all.1, Direction::Ascending);
-        let frozen = self.frozen.map(|frozen| Entries::new(frozen.map(table), all.0, all.1, Direction::Ascending));
-        let mut overlaid = Overlaid { active, frozen, order: Direction::Ascending };
+        let mut overlaid = Overlaid::new(self, table, all, Direction::Ascending);
         while let Some(entry) = overlaid.next() {
             let is_below = get(base, entry.key(), |_| Ok(()))?.is_some();
             match (entry.value().is_some(), is_below) {
@@ -185,29 +181,29 @@ fn get<K: Coded + Key, V: Coded, T>(
     found.map(|value| V::with_bytes(&value.value(), read)).transpose()
 }
 
-/// The rows of both overlays in order; of a key that both have, the upper one's.
+/// The rows of all overlays in order; of a key that several have, the uppermost one's.
 struct Overlaid<'m> {
-    active: Entries<'m>,
-    frozen: Option<Entries<'m>>,
+    /// The uppermost first; only those that have rows in the range.
+    walks: Vec<Entries<'m>>,
     order: Direction,
 }
 
 impl<'m> Overlaid<'m> {
+    fn new(layers: &Layers<'m>, table: TableId, bounds: Bounds<'_>, order: Direction) -> Overlaid<'m> {
+        let walks = layers.overlays().map(|overlay| Entries::new(overlay.map(table), bounds.0, bounds.1, order));
+        Overlaid { walks: walks.filter(|walk| walk.peek().is_some()).collect(), order }
+    }
+
     fn peek(&self) -> Option<&'m Entry> {
-        let below = self.frozen.as_ref().and_then(Entries::peek);
-        match (self.active.peek(), below) {
-            (Some(active), Some(frozen)) => {
-                Some(if in_order(self.order, frozen.key(), active.key()).is_lt() { frozen } else { active })
-            }
-            (active, frozen) => active.or(frozen),
-        }
+        // Of equals, the first.
+        self.walks.iter().filter_map(Entries::peek).min_by(|one, other| in_order(self.order, one.key(), other.key()))
     }
 
     fn next(&mut self) -> Option<&'m Entry> {
         let next = self.peek()?;
-        for layer in [Some(&mut self.active), self.frozen.as_mut()].into_iter().flatten() {
-            if layer.peek().is_some_and(|entry| entry.key() == next.key()) {
-                layer.advance();
+        for walk in &mut self.walks {
+            if walk.peek().is_some_and(|entry| entry.key() == next.key()) {
+                walk.advance();
             }
         }
         Some(next)

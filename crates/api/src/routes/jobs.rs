@@ -90,7 +90,11 @@ pub(crate) fn list() -> Route {
         .query("state", reference("JobState"), "Where the job stands.")
         .query("status", reference("JobState"), "The same as `state`.")
         .query("trigger", json!({ "type": "string", "enum": Trigger::NAMES }), "What makes it run.")
-        .query("order", json!({ "type": "string", "enum": ["newest", "oldest"], "default": "newest" }), "Which come first.")
+        .query(
+            "order",
+            json!({ "type": "string", "enum": ["newest", "oldest", "next"], "default": "newest" }),
+            "Which come first; `next`: those with which something happens next, and only these.",
+        )
         .query("shape", shape(), SHAPE)
         .paged::<JobView>("A page of jobs.")
         .also(200, Media::ObjectAs(ACTION_JSON))

@@ -6,6 +6,7 @@ use ordo_model::hook::{Filter, Test};
 use ordo_model::strict;
 use serde_json::Value;
 
+use super::RemovalArgs;
 use super::job::Pages;
 use super::values::{self, names_of};
 use crate::commands::about::completions::Listed;
@@ -23,7 +24,7 @@ pub(crate) enum HookSubcommand {
     Show(SlugArg),
     /// Remove a hook; the jobs it starts stay
     #[command(visible_alias = "rm")]
-    Remove(SlugArg),
+    Remove(RemovalArgs<SlugArg>),
     /// List deliveries, newest first, and what they started
     Deliveries(DeliveriesArgs),
     /// Replay a delivery to every job that listens now

@@ -72,6 +72,16 @@ pub(crate) struct RefreshArgs {
     pub(crate) watch: Option<ordo_model::Millis>,
 }
 
+/// Something that is removed: a person is asked first.
+#[derive(Debug, Args)]
+pub(crate) struct RemovalArgs<T: Args> {
+    #[command(flatten)]
+    pub(crate) what: T,
+    /// Do not ask for confirmation
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct TopArgs {
     /// How often to refresh

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::RefreshArgs;
 use super::values::names_of;
+use super::{RefreshArgs, RemovalArgs};
 use crate::commands::about::completions::Listed;
 
 #[derive(Debug, Subcommand)]
@@ -17,7 +17,7 @@ pub(crate) enum SecretSubcommand {
     List(RefreshArgs),
     /// Remove a secret
     #[command(visible_alias = "rm")]
-    Remove(NameArg),
+    Remove(RemovalArgs<NameArg>),
     /// Re-encrypt all secrets with the first key of the key file
     Reseal,
 }

@@ -3,8 +3,8 @@
 use clap::{Args, Subcommand, ValueEnum};
 use ordo_model::{Millis, Role};
 
-use super::RefreshArgs;
 use super::values::{duration, names_of};
+use super::{RefreshArgs, RemovalArgs};
 use crate::commands::about::completions::Listed;
 
 #[derive(Debug, Subcommand)]
@@ -16,7 +16,7 @@ pub(crate) enum TokenCommand {
     List(RefreshArgs),
     /// Revoke a token
     #[command(visible_alias = "remove")]
-    Revoke(RevokeArgs),
+    Revoke(RemovalArgs<RevokeArgs>),
 }
 
 #[derive(Debug, Args)]

@@ -2,11 +2,17 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 
+use crate::cli::RemovalArgs;
 use crate::error::{Error, Result};
 
 /// Whether somebody sits there who can answer.
 pub(crate) fn is_asked() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks before something is removed, where somebody can answer and did not say `--yes`.
+pub(crate) fn removal<T: clap::Args>(args: &RemovalArgs<T>, question: &str) -> Result<()> {
+    if args.yes || !is_asked() { Ok(()) } else { or_leave(question) }
 }
 
 /// Goes on after a yes; anything else ends the command, with nothing changed.

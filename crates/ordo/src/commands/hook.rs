@@ -9,6 +9,7 @@ use super::find::{self, text};
 use super::pages;
 use super::talk::CommandSession;
 use crate::cli::hook::{DeliveriesArgs, HookArgs, HookSubcommand, HookUpdateArgs, ReplayArgs, TestArgs};
+use crate::commands::confirm;
 use crate::error::{Exit, Result};
 use crate::locate::path_segment;
 use crate::output::{self, short_id, table, time};
@@ -19,7 +20,11 @@ pub(crate) async fn run(talk: &CommandSession, command: HookSubcommand) -> Resul
         HookSubcommand::Update(args) => update(talk, &args).await,
         HookSubcommand::List(args) => pages::show(talk, "/v1/hooks", &[], &args, |items| hooks(talk, items)).await,
         HookSubcommand::Show(args) => show(talk, &args.slug).await,
-        HookSubcommand::Remove(args) => remove(talk, &args.slug).await,
+        HookSubcommand::Remove(args) => {
+            let slug = &args.what.slug;
+            confirm::removal(&args, &format!("Remove hook {slug}? Nothing is taken at its address any more."))?;
+            remove(talk, slug).await
+        }
         HookSubcommand::Deliveries(args) => deliveries(talk, &args).await,
         HookSubcommand::Replay(args) => replay(talk, &args).await,
         HookSubcommand::Test(args) => test(talk, &args).await,

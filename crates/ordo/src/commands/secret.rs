@@ -9,6 +9,7 @@ use super::find::text;
 use super::pages;
 use super::talk::CommandSession;
 use crate::cli::secret::{SecretSubcommand, SetArgs};
+use crate::commands::confirm;
 use crate::error::{Error, Exit, Result};
 use crate::locate::path_segment;
 use crate::output::{table, time};
@@ -25,9 +26,13 @@ pub(crate) async fn run(talk: &CommandSession, command: SecretSubcommand) -> Res
             })?;
             Ok(Exit::Done)
         }
-        SecretSubcommand::Remove(arg) => {
-            let removed = talk.client.delete::<Value>(&path(&arg.name)).await?;
-            talk.value(&removed, || format!("{} is forgotten; runs that refer to it fail\n", text(&removed, "name")))?;
+        SecretSubcommand::Remove(args) => {
+            let name = &args.what.name;
+            confirm::removal(&args, &format!("Remove secret {name} for good? Runs that refer to it fail."))?;
+            let removed = talk.client.delete::<Value>(&path(name)).await?;
+            talk.value(&removed, || {
+                format!("removed secret {}; runs that refer to it fail\n", text(&removed, "name"))
+            })?;
             Ok(Exit::Done)
         }
     }

@@ -11,6 +11,7 @@ use super::pages;
 use super::talk::CommandSession;
 use crate::cli::Format;
 use crate::cli::token::{RoleName, TokenAddArgs, TokenCommand};
+use crate::commands::confirm;
 use crate::error::{Exit, Result};
 use crate::output::{self, table, time};
 
@@ -18,7 +19,11 @@ pub(crate) async fn run(talk: &CommandSession, command: TokenCommand) -> Result<
     match command {
         TokenCommand::Add(args) => add(talk, &args).await,
         TokenCommand::List(every) => pages::show_all(talk, "/v1/tokens", every, |items| human(talk, items)).await,
-        TokenCommand::Revoke(args) => revoke(talk, &args.token).await,
+        TokenCommand::Revoke(args) => {
+            let token = &args.what.token;
+            confirm::removal(&args, &format!("Revoke {token} for good? Whoever uses it is locked out."))?;
+            revoke(talk, token).await
+        }
     }
 }
 
@@ -77,6 +82,6 @@ fn state(talk: &CommandSession, name: &str) -> String {
 async fn revoke(talk: &CommandSession, token: &str) -> Result<Exit> {
     let id = token.parse::<Uuid>().unwrap_or_else(|_| ApiToken::id(token).id);
     let revoked = talk.client.delete::<Value>(&format!("/v1/tokens/{id}")).await?;
-    talk.value(&revoked, || format!("{} lets nobody in any more\n", text(&revoked, "name")))?;
+    talk.value(&revoked, || format!("revoked token {}\n", text(&revoked, "name")))?;
     Ok(Exit::Done)
 }

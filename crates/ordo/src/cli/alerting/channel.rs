@@ -4,9 +4,9 @@ use clap::{Args, Subcommand};
 use ordo_api::alerting::channels::ChannelKind;
 use ordo_model::subscription::EventPattern;
 
-use crate::cli::RefreshArgs;
 use crate::cli::hook::secret;
 use crate::cli::values::{named, names_of};
+use crate::cli::{RefreshArgs, RemovalArgs};
 use crate::commands::about::completions::Listed;
 
 #[derive(Debug, Subcommand)]
@@ -22,7 +22,7 @@ pub(crate) enum ChannelSubcommand {
     Update(ChannelUpdateArgs),
     /// Remove a channel that was added; notifications that wait for it are given up
     #[command(visible_alias = "rm")]
-    Remove(ChannelArg),
+    Remove(RemovalArgs<ChannelArg>),
     /// Send a test message through a channel and say how it went
     Test(ChannelArg),
     /// List the escalation chains: the same as ordo escalation list

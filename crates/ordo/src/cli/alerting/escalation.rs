@@ -4,8 +4,8 @@ use clap::{Args, Subcommand};
 use ordo_model::Millis;
 use ordo_model::incident::EscalationStep;
 
-use crate::cli::RefreshArgs;
 use crate::cli::values::{duration, names_of};
+use crate::cli::{RefreshArgs, RemovalArgs};
 use crate::commands::about::completions::Listed;
 
 #[derive(Debug, Subcommand)]
@@ -21,7 +21,7 @@ pub(crate) enum EscalationSubcommand {
     Update(EscalationUpdateArgs),
     /// Remove a chain that was added
     #[command(visible_alias = "rm")]
-    Remove(EscalationArg),
+    Remove(RemovalArgs<EscalationArg>),
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use ordo_model::Millis;
 use ordo_model::incident::Severity;
 
+use crate::cli::RemovalArgs;
 use crate::cli::job::Pages;
 use crate::cli::values::{duration, named, names_of};
 use crate::commands::about::completions::Listed;
@@ -22,11 +23,14 @@ pub(crate) enum MonitorSubcommand {
         name: String,
     },
     /// Remove a monitor and its pings
-    Remove {
-        /// The monitor's name
-        #[arg(add = names_of(Listed::Monitors))]
-        name: String,
-    },
+    Remove(RemovalArgs<MonitorArg>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MonitorArg {
+    /// The monitor's name
+    #[arg(add = names_of(Listed::Monitors))]
+    pub(crate) name: String,
 }
 
 #[derive(Debug, Args)]

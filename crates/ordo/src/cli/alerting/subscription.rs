@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use ordo_model::subscription::EventPattern;
 
+use crate::cli::RemovalArgs;
 use crate::cli::job::Pages;
 use crate::cli::values::{named, names_of};
 use crate::commands::about::completions::Listed;
@@ -18,7 +19,7 @@ pub(crate) enum SubscriptionSubcommand {
     Update(SubscriptionUpdateArgs),
     /// Remove a subscription
     #[command(visible_alias = "rm")]
-    Remove(SubscriptionArg),
+    Remove(RemovalArgs<SubscriptionArg>),
     /// Send a test message now and show the response
     Test(SubscriptionArg),
 }

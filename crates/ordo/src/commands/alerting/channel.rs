@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::cli::alerting::channel::{ChannelAddArgs, ChannelSettingsArgs, ChannelSubcommand, ChannelUpdateArgs};
 use crate::commands::alerting::escalation;
+use crate::commands::confirm;
 use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
@@ -23,7 +24,11 @@ pub(crate) async fn run(talk: &CommandSession, command: ChannelSubcommand) -> Re
         ChannelSubcommand::List(every) => pages::show_all(talk, PATH, every, |channels| human(talk, channels)).await,
         ChannelSubcommand::Show(channel) => show(talk, &channel.name).await,
         ChannelSubcommand::Update(args) => update(talk, args).await,
-        ChannelSubcommand::Remove(channel) => remove(talk, &channel.name).await,
+        ChannelSubcommand::Remove(args) => {
+            let name = &args.what.name;
+            confirm::removal(&args, &format!("Remove channel {name}? Notifications that wait for it are given up."))?;
+            remove(talk, name).await
+        }
         ChannelSubcommand::Test(channel) => test(talk, &channel.name).await,
         ChannelSubcommand::Escalations(every) => escalation::list(talk, every).await,
     }

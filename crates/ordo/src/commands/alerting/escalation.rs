@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::cli::RefreshArgs;
 use crate::cli::alerting::escalation::{EscalationAddArgs, EscalationSubcommand, EscalationUpdateArgs};
+use crate::commands::confirm;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
@@ -20,7 +21,10 @@ pub(crate) async fn run(talk: &CommandSession, command: EscalationSubcommand) ->
         EscalationSubcommand::List(every) => list(talk, every).await,
         EscalationSubcommand::Show(chain) => show(talk, &chain.name).await,
         EscalationSubcommand::Update(args) => update(talk, args).await,
-        EscalationSubcommand::Remove(chain) => remove(talk, &chain.name).await,
+        EscalationSubcommand::Remove(args) => {
+            confirm::removal(&args, &format!("Remove escalation chain {}?", args.what.name))?;
+            remove(talk, &args.what.name).await
+        }
     }
 }
 

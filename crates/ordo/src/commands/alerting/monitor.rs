@@ -5,6 +5,7 @@ use ordo_model::monitor::MonitorSettings;
 use serde_json::Value;
 
 use crate::cli::alerting::monitor::{AddMonitorArgs, MonitorSubcommand};
+use crate::commands::confirm;
 use crate::commands::find::text;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
@@ -18,7 +19,10 @@ pub(crate) async fn run(talk: &CommandSession, command: MonitorSubcommand) -> Re
             pages::show(talk, "/v1/monitors", &[], &args, |monitors| human(talk, monitors)).await
         }
         MonitorSubcommand::Show { name } => show(talk, &name).await,
-        MonitorSubcommand::Remove { name } => remove(talk, &name).await,
+        MonitorSubcommand::Remove(args) => {
+            confirm::removal(&args, &format!("Remove monitor {} and its pings?", args.what.name))?;
+            remove(talk, &args.what.name).await
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use ordo_api::alerting::subscriptions::{NewSubscription, SubscriptionPatch};
 use serde_json::Value;
 
 use crate::cli::alerting::subscription::{SubscriptionAddArgs, SubscriptionSubcommand, SubscriptionUpdateArgs};
+use crate::commands::confirm;
 use crate::commands::find::{self, text};
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
@@ -20,7 +21,10 @@ pub(crate) async fn run(talk: &CommandSession, command: SubscriptionSubcommand) 
             pages::show(talk, PATH, &[], &args.pages, |subscriptions| human(talk, subscriptions)).await
         }
         SubscriptionSubcommand::Update(args) => update(talk, args).await,
-        SubscriptionSubcommand::Remove(args) => remove(talk, &args.id).await,
+        SubscriptionSubcommand::Remove(args) => {
+            confirm::removal(&args, &format!("Remove subscription {}?", args.what.id))?;
+            remove(talk, &args.what.id).await
+        }
         SubscriptionSubcommand::Test(args) => test(talk, &args.id).await,
     }
 }

@@ -46,3 +46,29 @@ fn a_job_is_cancelled_on_a_terminal_only_after_a_yes() {
     world.ordo(&["job", "add", "third", "--every", "1d", "--", "true"]).done();
     world.ordo(&["job", "cancel", "third"]).done();
 }
+
+/// How it is made, and how it is removed.
+const REMOVED: [(&[&str], &[&str]); 6] = [
+    (&["hook", "add", "deploy"], &["hook", "remove", "deploy"]),
+    (&["monitor", "add", "nightly", "--every", "1d"], &["monitor", "remove", "nightly"]),
+    (&["token", "add", "ci", "--role", "viewer"], &["token", "revoke", "ci"]),
+    (&["channel", "add", "ops", "--kind", "webhook", "--url", "https://example.com/x"], &["channel", "remove", "ops"]),
+    (&["secret", "set", "pg", "--value-file", "value"], &["secret", "remove", "pg"]),
+    (&["escalation", "add", "night", "--step", "anna"], &["escalation", "remove", "night"]),
+];
+
+#[test]
+fn what_is_removed_on_a_terminal_is_removed_after_a_yes() {
+    let world = World::new();
+    let _daemon = world.serve();
+    world.write("value", "x");
+    for (add, remove) in REMOVED {
+        world.ordo(add).done();
+        let (done, shown) = in_a_terminal(&world, remove, "n\n");
+        assert!(!done && shown.contains("[y/N]") && shown.contains("nothing was changed"), "{remove:?}: {shown}");
+        let (done, shown) = in_a_terminal(&world, remove, "y\n");
+        assert!(done, "{remove:?}: {shown}");
+        let (_, shown) = in_a_terminal(&world, &[remove, &["--yes"]].concat(), "");
+        assert!(!shown.contains("[y/N]"), "{remove:?}: {shown}");
+    }
+}

@@ -71,7 +71,8 @@ fn take_order(params: &mut Params, is_search: bool, has_tags: bool) -> Result<Jo
         )),
         (None | Some("newest"), false) => Ok(JobOrder::Newest),
         (Some("oldest"), false) => Ok(JobOrder::Oldest),
-        (Some(_), false) => Err(Problem::field(Code::InvalidQuery, "order", "must be newest or oldest")),
+        (Some("next"), false) => Ok(JobOrder::Next),
+        (Some(_), false) => Err(Problem::field(Code::InvalidQuery, "order", "must be newest, oldest or next")),
     }
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn draw(
         GanttRow {
             name: if name.is_empty() { "no executor yet".to_owned() } else { name },
             href: runs.first().and_then(|run| row_href(run)),
-            summary: summary(&runs, most),
+            summary: summary(&runs, at_once(&runs, times.now)),
             picture: picture(&runs, &lanes, shown, span, times, &run_href),
             height: shown * LANE as usize,
         }
@@ -100,6 +100,22 @@ fn lanes(runs: &[&Run], now: Timestamp) -> Vec<usize> {
         }
     };
     runs.iter().map(lane).collect()
+}
+
+/// How many executed at the same time, at most: those that wait lie in lanes, too.
+fn at_once(runs: &[&Run], now: Timestamp) -> usize {
+    let executed = runs.iter().filter_map(|run| {
+        let start = run.started_at?;
+        Some((start, run.finished_at.unwrap_or(now).max(start.moved(1))))
+    });
+    // What ends at a moment is over before what begins then.
+    let mut turns: Vec<(Timestamp, isize)> = executed.flat_map(|(start, end)| [(start, 1), (end, -1)]).collect();
+    turns.sort_unstable();
+    let depths = turns.iter().scan(0, |depth, (_, change)| {
+        *depth += change;
+        Some(*depth)
+    });
+    depths.max().map_or(0, isize::unsigned_abs)
 }
 
 fn summary(runs: &[&Run], at_once: usize) -> String {
@@ -285,5 +301,7 @@ mod tests {
         assert_eq!(bars, 3, "what looks different is drawn");
         let same: Vec<Run> = (0..12).map(|_| run("a", 0, Some(0), Some(5))).collect();
         assert_eq!(drawn(&same, RowsBy::Job).rows[0].summary, "12 runs, up to 12 at once");
+        let one_by_one: Vec<Run> = (0..5).map(|n| run("a", 0, Some(2 * n), Some(2 * n + 2))).collect();
+        assert_eq!(drawn(&one_by_one, RowsBy::Job).rows[0].summary, "5 runs", "the others waited");
     }
 }

@@ -71,6 +71,27 @@ async fn jobs_are_found_by_label_and_by_state() {
 }
 
 #[tokio::test]
+async fn the_jobs_with_which_something_happens_next_come_first_when_that_is_asked_for() {
+    let world = World::new().await;
+    let scheduled = |label: &str, at: &str| json!({ "label": label, "trigger": { "type": "scheduled", "at": at } });
+    world.job(scheduled("later", "2099-06-01T00:00:00Z")).await;
+    world.job(scheduled("soon", "2099-01-01T00:00:00Z")).await;
+    world.job(scheduled("last", "2099-12-01T00:00:00Z")).await;
+    world.job(json!({ "label": "by hand" })).await;
+    let labels = async |query: &str| {
+        let listed = world.get(&format!("/v1/jobs?order=next{query}")).await.expect(200);
+        (texts(&listed["items"], "label"), listed["next_cursor"].as_str().map(str::to_owned))
+    };
+    assert_eq!(labels("&state=active").await, (["soon", "later", "last"].map(str::to_owned).to_vec(), None));
+    let (first, next) = labels("&limit=2").await;
+    assert_eq!(
+        (first, labels(&format!("&cursor={}", next.unwrap())).await.0),
+        (vec!["soon".to_owned(), "later".to_owned()], vec!["last".to_owned()])
+    );
+    world.get("/v1/jobs?order=soonest").await.refused(422, "invalid_query");
+}
+
+#[tokio::test]
 async fn jobs_are_found_by_their_tags() {
     let world = World::new().await;
     let billing = world.job(json!({ "label": "b", "tags": ["nightly", "team:billing"] })).await;

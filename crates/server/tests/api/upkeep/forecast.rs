@@ -39,6 +39,25 @@ async fn a_job_that_does_not_exist_is_asked_about_and_nothing_is_stored() {
     assert_eq!(world.get("/v1/jobs").await.expect(200)["items"].as_array().map(Vec::len), Some(1));
 }
 
+/// Whoever has fallen behind is the one whose duration matters.
+#[tokio::test]
+async fn how_long_a_job_takes_is_known_though_its_later_runs_all_wait() {
+    let world = World::new().await;
+    let mut job = nightly("busy");
+    job["tool_name"] = json!("noop");
+    job["block"] = json!("concurrent");
+    let job = world.job(job).await;
+    let run = world.trigger(&job).await;
+    world.until(&run, "completed").await;
+    let path = format!("/v1/jobs/{}", job["id"].as_str().unwrap());
+    world.patch(&path, None, json!({ "group": "nobody" })).await.expect(200);
+    for _ in 0..15 {
+        world.trigger(&job).await;
+    }
+    let forecast = world.get("/v1/forecast?days=1").await.expect(200);
+    assert_eq!(forecast["forecast"]["unknown_durations"], json!(0), "{forecast}");
+}
+
 #[tokio::test]
 async fn what_cannot_be_a_forecast_is_refused_by_name() {
     let world = World::new().await;

@@ -27,7 +27,7 @@ impl TopSnapshot {
             let page = talk.get(path).await?;
             Ok(page["items"].as_array().cloned().unwrap_or_default())
         };
-        let mut next = list("/v1/jobs?state=active&limit=200").await?;
+        let mut next = list("/v1/jobs?order=next&state=active&limit=200").await?;
         next.retain(|job| job["next_tick_at"].is_string());
         next.sort_by(|a, b| a["next_tick_at"].as_str().cmp(&b["next_tick_at"].as_str()));
         next.truncate(LISTED);

@@ -1,8 +1,8 @@
 //! What everybody shares: the layers readers see, redb behind them, and how far redb has come.
 //!
 //! Invariants: the layers change only under one short lock, so that a reader takes all of them of one moment. Only
-//! whoever holds the journal publishes and freezes (the follower, who freezes when nobody else has, never waits for it); only whoever holds the database thaws. Locks are taken in this
-//! order: the journal's, the database's, the layers'.
+//! whoever holds the journal publishes and freezes; only whoever holds the database thaws. Locks are taken in this order:
+//! the journal's, the database's, the layers'. The follower, who freezes when nobody commits, only tries for the journal's.
 
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};

@@ -69,10 +69,10 @@ pub const FORECAST_FIRES_MAX: usize = 100_000;
 pub const FORECAST_LEARNED_JOBS_MAX: usize = 1_000;
 /// From how many of its last runs the duration of a job is learned.
 pub const FORECAST_LEARNED_RUNS: usize = 10;
-/// Where none of these completed, because later ones wait for instance, so many are looked at,
-pub const FORECAST_LEARNED_RUNS_MORE: usize = 200;
-/// of so many jobs.
-pub const FORECAST_LEARNED_JOBS_MORE: usize = 100;
+/// From how many of its last runs the duration of a job is learned whose last ten are not over.
+pub const FORECAST_BEHIND_RUNS: usize = 200;
+/// Of how many such jobs.
+pub const FORECAST_BEHIND_JOBS_MAX: usize = 25;
 /// How many collisions, overlaps and quiet times a forecast names.
 pub const FORECAST_SHOWN_MAX: usize = 20;
 /// A shorter time without runs is not called quiet.

@@ -9,8 +9,8 @@ use ordo_model::executor::Presence;
 use ordo_model::forecast::{Forecast, ForecastPool, LearnedDuration, PlannedJob, clock_changes, forecast as foresee};
 use ordo_model::job::{Block, Definition, Job, Pool, Run, RunStatus};
 use ordo_model::limits::{
-    FORECAST_FIRES_MAX, FORECAST_FIRES_PER_JOB_MAX, FORECAST_JOBS_MAX, FORECAST_LEARNED_JOBS_MAX,
-    FORECAST_LEARNED_JOBS_MORE, FORECAST_LEARNED_RUNS, FORECAST_LEARNED_RUNS_MORE, FORECAST_PACE_FIRES,
+    FORECAST_BEHIND_JOBS_MAX, FORECAST_BEHIND_RUNS, FORECAST_FIRES_MAX, FORECAST_FIRES_PER_JOB_MAX, FORECAST_JOBS_MAX,
+    FORECAST_LEARNED_JOBS_MAX, FORECAST_LEARNED_RUNS, FORECAST_PACE_FIRES,
 };
 use ordo_model::schedule::Occurrence;
 use ordo_model::{JobId, Millis, Timestamp};
@@ -112,28 +112,20 @@ impl Engine {
         if jobs.len() > ids.len() {
             limits.push(format!("the durations of {FORECAST_LEARNED_JOBS_MAX} jobs are known, not of all"));
         }
-        let learned = self.learned_from(&ids, FORECAST_LEARNED_RUNS).await?;
-        let is_open = |id: &JobId| learned.get(id).is_some_and(Option::is_none);
-        let more: Vec<JobId> = ids.iter().copied().filter(is_open).take(FORECAST_LEARNED_JOBS_MORE).collect();
-        let further = self.learned_from(&more, FORECAST_LEARNED_RUNS_MORE).await?;
-        Ok(learned.into_iter().chain(further).filter_map(|(id, took)| Some((id, took?))).collect())
-    }
-
-    /// Of each job that has run: how long the last so many runs took, if one of them completed.
-    async fn learned_from(
-        &self,
-        ids: &[JobId],
-        runs_max: usize,
-    ) -> Result<BTreeMap<JobId, Option<LearnedDuration>>, Fault> {
-        let recent = self.queries().recent_runs(ids, runs_max).await?;
-        let took = |run: &Run| {
-            let is_good = matches!(run.status, RunStatus::Completed { .. });
-            run.started_at.zip(run.finished_at).filter(|_| is_good).map(|(start, end)| end.since(start))
-        };
-        let learned =
-            |runs: &[Run]| LearnedDuration::learn(runs.iter().filter_map(took).take(FORECAST_LEARNED_RUNS).collect());
-        let has_run = ids.iter().zip(&recent).filter(|(_, runs)| !runs.is_empty());
-        Ok(has_run.map(|(id, runs)| (*id, learned(runs))).collect())
+        let recent = self.queries().recent_runs(&ids, FORECAST_LEARNED_RUNS).await?;
+        // Of a job that has fallen behind the last runs all wait: what it takes is said by those before them.
+        let is_behind = |runs: &[Run]| !runs.is_empty() && runs.iter().all(|run| run.finished_at.is_none());
+        let mut behind: Vec<JobId> =
+            ids.iter().zip(&recent).filter(|(_, runs)| is_behind(runs)).map(|(id, _)| *id).collect();
+        if behind.len() > FORECAST_BEHIND_JOBS_MAX {
+            limits.push(format!(
+                "the durations of {FORECAST_BEHIND_JOBS_MAX} jobs that are behind are known, not of all"
+            ));
+            behind.truncate(FORECAST_BEHIND_JOBS_MAX);
+        }
+        let earlier = self.queries().recent_runs(&behind, FORECAST_BEHIND_RUNS).await?;
+        let all = ids.iter().zip(&recent).chain(behind.iter().zip(&earlier));
+        Ok(all.filter_map(|(id, runs)| Some((*id, learned_from(runs)?))).collect())
     }
 
     /// The two pools of each node, and what executors elsewhere offer to their groups.
@@ -158,6 +150,15 @@ impl Engine {
         }
         Ok(GroupPools { own_group, pools, of_group })
     }
+}
+
+/// How long those of the runs took that completed.
+fn learned_from(runs: &[Run]) -> Option<LearnedDuration> {
+    let took = |run: &Run| {
+        let is_good = matches!(run.status, RunStatus::Completed { .. });
+        run.started_at.zip(run.finished_at).filter(|_| is_good).map(|(start, end)| end.since(start))
+    };
+    LearnedDuration::learn(runs.iter().filter_map(took).take(FORECAST_LEARNED_RUNS).collect())
 }
 
 fn planned(

@@ -121,15 +121,16 @@ async function mass(system, { pending, rate, seconds, cut_s: cutSeconds = 180 })
   return { load, idle, run: await fire(system, rate * seconds, 1_000 / rate) };
 }
 
-/// W5: recurring jobs, all of them every second.
-async function recurring(system, { jobs, seconds }) {
+/// W5: recurring jobs, all of them every second: at one instant, or spread evenly over a part of it.
+async function recurring(system, { jobs, seconds, spread_ms: spreadMs = 0 }) {
   const first = Math.ceil(now() / 1_000) * 1_000 + 5_000 + Math.round(jobs / 2);
-  await system.recurring(jobs, first, first + seconds * 1_000);
+  // An end is not part of the schedule: each job has as many occurrences as there are seconds.
+  await system.recurring(jobs, (n) => first + Math.floor((n * spreadMs) / jobs), seconds * 1_000);
   if (now() > first - 200) throw new Error("scheduling took longer than expected: the machine is too busy to measure");
   await sleep(first - 100 - now());
   const runs = jobs * seconds;
   const run = await measured(system, async () => {
-    const recordedAt = await system.recorded(runs, first + seconds * 1_000);
+    const recordedAt = await system.recorded(runs, first + (seconds - 1) * 1_000 + spreadMs);
     return { jobs: runs, runs_per_s: Math.round((runs * 1_000) / (recordedAt - first)) };
   });
   const late = await system.lateness();
@@ -150,6 +151,6 @@ export const WORKLOADS = {
   W2: { run: burst, takes: ["jobs"] },
   W3: { run: steady, takes: ["rate", "seconds"] },
   W4: { run: mass, takes: ["pending", "rate", "seconds"], may: ["cut_s"] },
-  W5: { run: recurring, takes: ["jobs", "seconds"], needs: "recurring" },
+  W5: { run: recurring, takes: ["jobs", "seconds"], may: ["spread_ms"], needs: "recurring" },
   W6: { run: restart, takes: ["pending"], needs: "restart" },
 };

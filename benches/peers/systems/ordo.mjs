@@ -85,8 +85,8 @@ export async function open({ store }) {
       const { at, payload } = job(Math.round(now()) + 3_600_000);
       return wrk(folder, token(), `http://127.0.0.1:${port}/v1/jobs`, callers, seconds, definition({ at, payload: { ...payload, id: 0 } }));
     },
-    recurring: async (count, first, end) => {
-      const all = Array.from({ length: count }, () => every(first, end));
+    recurring: async (count, firstOf, lastsMs) => {
+      const all = Array.from({ length: count }, (_, n) => every(firstOf(n), firstOf(n) + lastsMs));
       for (let from = 0; from < count; from += 1_000) await addBulk(all.slice(from, from + 1_000));
     },
     recorded: async (count, lastDue) => {

@@ -241,20 +241,60 @@ impl Millis {
 }
 
 /// `1h30m`, `500ms`, `2d`: the shortest form that reads back to the same length.
-impl fmt::Display for Millis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Millis {
+    fn text(self) -> LengthText {
         const UNITS: [(u64, &str); 5] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms")];
+        let mut text = LengthText { bytes: [0; LengthText::BYTES_MAX], len: 0 };
         if self.0 == 0 {
-            return f.write_str("0s");
+            text.put(0, "s");
         }
         let mut rest = self.0;
         for (size, unit) in UNITS {
             if rest >= size {
-                write!(f, "{}{unit}", rest / size)?;
+                text.put(rest / size, unit);
                 rest %= size;
             }
         }
-        Ok(())
+        text
+    }
+}
+
+/// `1h30m`: with every event of a job that has lengths they are written anew.
+struct LengthText {
+    bytes: [u8; LengthText::BYTES_MAX],
+    len: usize,
+}
+
+impl LengthText {
+    /// `213503982334d14h25m51s615ms`
+    const BYTES_MAX: usize = 27;
+
+    fn put(&mut self, number: u64, unit: &str) {
+        let (from, mut rest) = (self.len, number);
+        loop {
+            self.push(b'0' + (rest % 10) as u8);
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.bytes[from..self.len].reverse();
+        unit.bytes().for_each(|byte| self.push(byte));
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+
+    fn as_str(&self) -> &str {
+        str::from_utf8(&self.bytes[..self.len]).expect("digits and units are text")
+    }
+}
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text().as_str())
     }
 }
 
@@ -277,7 +317,7 @@ impl FromStr for Millis {
 
 impl Serialize for Millis {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(self.text().as_str())
     }
 }
 
@@ -299,6 +339,8 @@ mod tests {
         }
         assert_eq!("PT5M".parse::<Millis>().unwrap().to_string(), "5m");
         assert_eq!("90s".parse::<Millis>().unwrap().to_string(), "1m30s");
+        assert_eq!(Millis(u64::MAX).to_string(), "213503982334d14h25m51s615ms");
+        assert_eq!(Millis::ZERO.to_string(), "0s");
     }
 
     #[test]

@@ -139,6 +139,19 @@ impl Rule {
 
 /// A schedule that does not pass [`Schedule::validate`] has no occurrences.
 impl Schedule {
+    /// `every` counts from its start; without one, from the moment the job is created.
+    pub fn awaits_anchor(&self) -> bool {
+        matches!(self.rule, Rule::Every { .. }) && self.start.is_none()
+    }
+
+    /// Gives it its start, if it is to count from now. Returns whether it was.
+    pub(crate) fn anchor(&mut self, now: Timestamp) -> bool {
+        let Rule::Every { every } = self.rule else { return false };
+        let awaits_anchor = self.awaits_anchor();
+        self.start.get_or_insert_with(|| now.plus(every));
+        awaits_anchor
+    }
+
     /// Checks everything that can be wrong with a schedule, before it is stored.
     pub fn validate(&self) -> Result<(), ScheduleError> {
         validate::validate(self)

@@ -155,6 +155,24 @@ fn a_patch_replaces_the_tags_and_null_takes_them_away() {
 }
 
 #[test]
+fn what_was_written_ahead_is_the_definition_that_is_scheduled() {
+    for trigger in [every("1h"), every_from_noon("1h"), cron("0 2 * * *"), at(t("1h")), json!({"type": "manual"})] {
+        let asked = definition(json!({"trigger": trigger})).unwrap();
+        asked.write_ahead();
+        let scheduled = asked.prepared(noon()).unwrap();
+        let anew: Value = serde_json::to_value(scheduled.clone()).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(scheduled.json()).unwrap(), anew, "{trigger}");
+    }
+}
+
+#[test]
+fn an_input_is_held_to_its_limit_also_when_it_was_written_ahead() {
+    let asked = definition(json!({"tool_input": {"text": "x".repeat(limits::TOOL_INPUT_MAX_BYTES)}})).unwrap();
+    asked.write_ahead();
+    assert_eq!(asked.prepared(noon()).unwrap_err().field, "tool_input");
+}
+
+#[test]
 fn a_missing_field_is_named() {
     let read = |text: &str| serde_json::from_str::<ordo_model::job::Definition>(text).expect_err("it is refused");
     assert_says(read(r#"{"tool_name":"noop","trigger":{"type":"manual"}}"#), &["label"]);

@@ -3,7 +3,6 @@
 //! Invariant: a body is refused for one of four reasons, each with its own code: too large, no JSON by its type, no
 //! JSON by its text, JSON of another shape. The last names the field.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::extract::rejection::BytesRejection;
@@ -12,9 +11,9 @@ use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use ordo_api::Code;
 use ordo_model::strict::{self, Unreadable};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::http::problem::Problem;
@@ -65,8 +64,8 @@ impl Body {
         strict::object(&self.bytes).map_err(unreadable)
     }
 
-    /// The fields of the body as they were written, for whoever reads each by itself.
-    pub(crate) fn raw(&self) -> Result<BTreeMap<String, &RawValue>, Problem> {
+    /// An object whose parts stay as they were written, for whoever reads each by itself.
+    pub(crate) fn parts<'b, T: Deserialize<'b>>(&'b self) -> Result<T, Problem> {
         self.check_type()?;
         serde_json::from_slice(&self.bytes).map_err(|error| match error.classify() {
             Category::Data => Problem::new(Code::InvalidBody, "must be an object"),

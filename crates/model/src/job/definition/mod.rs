@@ -137,7 +137,9 @@ impl Definition {
     pub fn prepared(mut self, now: Timestamp) -> Result<Definition, Invalid> {
         self.validate()?;
         if let Trigger::Scheduled(schedule) = &mut self.trigger {
-            anchor(schedule, now);
+            if schedule.anchor(now) {
+                self.packed = Packed::default();
+            }
             schedule.validate()?;
             refuse_the_past(schedule, now)?;
         }
@@ -147,7 +149,10 @@ impl Definition {
     /// Checks all that does not depend on a moment: everything but the schedule.
     pub(super) fn validate(&self) -> Result<(), Invalid> {
         self.validate_texts()?;
-        validate_input(&self.tool_input)?;
+        // The input is a part of the text.
+        if self.written_bytes().is_none_or(|bytes| bytes > TOOL_INPUT_MAX_BYTES) {
+            validate_input(&self.tool_input)?;
+        }
         self.validate_policies()
     }
 
@@ -219,15 +224,6 @@ pub(super) fn validate_input(input: &Value) -> Result<(), Invalid> {
         return Err(Invalid::new("tool_input", format!("is larger than {TOOL_INPUT_MAX_BYTES} bytes")));
     }
     Ok(())
-}
-
-/// `every` counts from its start; without one, from the moment the job is created.
-fn anchor(schedule: &mut Schedule, now: Timestamp) {
-    if let Rule::Every { every } = schedule.rule
-        && schedule.start.is_none()
-    {
-        schedule.start = Some(now.plus(every));
-    }
 }
 
 fn refuse_the_past(schedule: &Schedule, now: Timestamp) -> Result<(), Invalid> {

@@ -1,8 +1,8 @@
 //! A definition as JSON, written once: for the event, the snapshot of the job and the answer to whoever asked for it. A
 //! binary format has it as bytes, since what people write has one form only.
 //!
-//! Invariant: the text is that of the definition it stands in. A definition that is shared does not change, and a
-//! copy, which may, begins without it.
+//! Invariant: the text is that of the definition it stands in. A definition that is shared does not change, a copy, which
+//! may, begins without it, and the one change of a definition that may have it, its anchor, drops it.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,11 +12,25 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::Definition;
+use crate::schedule::Schedule;
 
 impl Definition {
     /// The definition as a JSON object, written when it is first asked for.
     pub fn json(&self) -> &str {
         self.text().as_str()
+    }
+
+    /// Writes the JSON now, so that whoever decides on the definition finds it there; not if scheduling still changes it.
+    pub fn write_ahead(&self) {
+        if !self.trigger.schedule().is_some_and(Schedule::awaits_anchor) {
+            self.text();
+        }
+    }
+
+    /// How long the JSON is, if it was written.
+    pub(super) fn written_bytes(&self) -> Option<usize> {
+        let Packed(packed) = &self.packed;
+        packed.get().map(|text| text.as_str().len())
     }
 
     fn text(&self) -> &Text {

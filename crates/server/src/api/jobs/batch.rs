@@ -1,6 +1,6 @@
 //! Many jobs at once: each is accepted or refused by itself, the answers come in order.
 
-use std::collections::BTreeMap;
+mod text;
 
 use axum::Json;
 use axum::http::HeaderMap;
@@ -19,6 +19,7 @@ use ordo_model::strict::{self, Unreadable};
 use serde_json::value::RawValue;
 
 use crate::api::jobs;
+use crate::api::jobs::batch::text::{BatchText, JobTexts};
 use crate::app::{App, Signed};
 use crate::http::body::Body;
 use crate::http::idempotency::Once;
@@ -41,15 +42,16 @@ pub(crate) async fn create(Signed(app): Signed, headers: HeaderMap, body: Body) 
     Ok(Json(BatchResults { results }).into_response())
 }
 
-/// The jobs as they were written: each is read by itself, so that one that is wrong says so in its own result, and so
-/// that a large batch is never in memory twice.
 fn jobs(body: &Body) -> Result<Vec<&RawValue>, Problem> {
-    let mut fields: BTreeMap<String, &RawValue> = body.raw()?;
-    let jobs = fields.remove("jobs").ok_or_else(|| Problem::field(Code::InvalidBody, "jobs", "is missing"))?;
-    if let Some(unknown) = fields.into_keys().next() {
-        return Err(Problem::field(Code::InvalidBody, unknown, "is not known here; known are jobs"));
+    let invalid = |field, message| Err(Problem::field(Code::InvalidBody, field, message));
+    let BatchText { jobs, unwanted } = body.parts()?;
+    match (jobs, unwanted) {
+        (None, _) => invalid("jobs".to_owned(), "is missing"),
+        (Some(_), Some(unwanted)) if unwanted == "jobs" => invalid(unwanted, "stands twice"),
+        (Some(_), Some(unwanted)) => invalid(unwanted, "is not known here; known are jobs"),
+        (Some(JobTexts::NoList), None) => invalid("jobs".to_owned(), "must be a list"),
+        (Some(JobTexts::List(jobs)), None) => Ok(jobs),
     }
-    serde_json::from_str(jobs.get()).map_err(|_| Problem::field(Code::InvalidBody, "jobs", "must be a list"))
 }
 
 async fn make_all(app: &App, jobs: &[&RawValue]) -> Vec<BatchEntry> {

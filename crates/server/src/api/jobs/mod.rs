@@ -69,6 +69,8 @@ pub(crate) fn read_new(fields: Map<String, Value>) -> Result<NewJob, Problem> {
 /// The order to schedule it, if its tool will have it.
 pub(crate) async fn command(engine: &Engine, job: NewJob) -> Result<Command, Problem> {
     tool_check::check(engine, &job.definition, &job.definition.tool_input).await?;
+    // Here, where many do so side by side; commands are decided one after the other.
+    job.definition.write_ahead();
     Ok(Command::Schedule { definition: Box::new(job.definition), held: job.held })
 }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::cargo::cargo;
+use crate::cargo::built_with_tests;
 use crate::tree;
 
 /// What the flows need besides the binary.
@@ -17,10 +17,9 @@ pub(crate) fn run(args: &[String]) -> Result<Option<String>> {
     if let Some(missing) = NEEDED.iter().find(|program| !is_here(program)) {
         return Ok(Some(format!("{missing} is not installed (tests/browser/run installs what it needs)")));
     }
-    cargo(&["build", "--quiet", "--package", "ordo"])?;
     let status = Command::new(tree::root().join("tests/browser/run"))
         .args(if args.is_empty() { vec!["--no-pictures".to_owned()] } else { args.to_vec() })
-        .env("ORDO_BINARY", tree::target().join("debug").join("ordo"))
+        .env("ORDO_BINARY", built_with_tests("ordo")?)
         .stdin(Stdio::null())
         .status()
         .context("starting tests/browser/run")?;

@@ -3,6 +3,7 @@
 //! Invariant: the inner cargo sees the environment of the outer one's caller, so that it does not rebuild what it
 //! would otherwise find ready.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -23,6 +24,28 @@ pub(crate) fn cargo_with<S: AsRef<str>>(args: &[S], variable: Option<(&str, &str
         bail!("{shown}: {status}");
     }
     Ok(())
+}
+
+/// What is run beside the tests: built as they are, with the same features and the same profile, so that after the tests there is
+/// nothing left to build. Other features would compile half of what all of it is made of once more. (An example is what makes cargo
+/// count the features that only tests ask for.)
+const BUILT_WITH_TESTS: [&str; 10] = [
+    "build",
+    "--quiet",
+    "--workspace",
+    "--all-features",
+    "--bin",
+    "ordo",
+    "--bin",
+    "ordo-sim",
+    "--example",
+    "standard_job",
+];
+
+/// A program that is built as the tests are: `ordo`, `ordo-sim`, `examples/standard_job`.
+pub(crate) fn built_with_tests(program: &str) -> Result<PathBuf> {
+    cargo(&BUILT_WITH_TESTS)?;
+    Ok(tree::target().join("debug").join(program))
 }
 
 /// What `cargo ARGS` prints on its standard output.

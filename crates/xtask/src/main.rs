@@ -33,7 +33,7 @@ use std::process::ExitCode;
 use installed::{npm, program, venv};
 
 const USAGE: &str = "\
-cargo xtask ci                           every check, timed: what CI runs
+cargo xtask ci [STEP ...]                every check, timed: what CI runs; or the steps of these names
 cargo xtask fmt                          formats the code
 cargo xtask lint                         clippy on everything, warnings are errors
 cargo xtask features                     does the binary build without its optional parts?
@@ -85,7 +85,7 @@ fn chore(args: &[String]) -> anyhow::Result<()> {
         anyhow::bail!("which chore?\n\n{USAGE}");
     };
     match name.as_str() {
-        "ci" => ci::run(),
+        "ci" => ci::run(rest),
         "fmt" => rust::format(),
         "lint" => rust::lint(),
         "features" => rust::check_features(),

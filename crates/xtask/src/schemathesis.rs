@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::cargo::cargo;
+use crate::cargo::built_with_tests;
 use crate::daemon::DaemonProcess;
 use crate::{tree, venv};
 
@@ -30,8 +30,7 @@ pub(crate) fn run(args: &[String]) -> Result<Option<String>> {
         return Ok(Some("python3 with venv and pip is not installed (`apt-get install python3-venv`)".to_owned()));
     };
     let schemathesis = venv::with(&python, &tree::target().join("schemathesis"), VERSION)?.join("schemathesis");
-    cargo(&["build", "--quiet", "--package", "ordo"])?;
-    let daemon = DaemonProcess::start(&tree::target().join("debug").join("ordo"))?;
+    let daemon = DaemonProcess::start(&built_with_tests("ordo")?)?;
     let fuzzed = fuzz(&schemathesis, &daemon, seed);
     daemon.stop()?;
     fuzzed.map(|()| None)

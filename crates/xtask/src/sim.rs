@@ -1,11 +1,14 @@
 //! Simulated worlds: one seed is one world, and the same seed is the same world.
 //!
-//! Assertions are half of what a simulation is for. One seed, and what CI looks at, is built with the dev profile, which is
-//! there anyway; many seeds are built with the profile `sim`, optimised and with the same assertions.
+//! Assertions are half of what a simulation is for. One seed is built with the dev profile, what CI looks at with the tests, which
+//! are there anyway; many seeds are built with the profile `sim`, optimised and with the same assertions.
 
-use anyhow::Result;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-use crate::cargo::cargo;
+use anyhow::{Context, Result, bail};
+
+use crate::cargo::{built_with_tests, cargo};
 use crate::tree;
 
 /// How long CI looks at each kind of world.
@@ -28,12 +31,22 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 
 /// A world is one thread: both kinds at once.
 pub(crate) fn run_for_ci() -> Result<()> {
-    let look = |world: &'static str| move || simulate(&[], &["--minutes", MINUTES_IN_CI, "--world", world]);
+    let program = built_with_tests("ordo-sim")?;
     std::thread::scope(|scope| {
-        let whole = scope.spawn(look("whole"));
-        look("jobs")()?;
+        let whole = scope.spawn(|| look_for_ci(&program, "whole"));
+        look_for_ci(&program, "jobs")?;
         whole.join().map_err(|_| anyhow::anyhow!("looking at whole worlds ended in a panic"))?
     })
+}
+
+fn look_for_ci(program: &Path, world: &str) -> Result<()> {
+    let mut look = Command::new(program);
+    look.args(["--minutes", MINUTES_IN_CI, "--world", world]).stdin(Stdio::null());
+    let status = look.status().with_context(|| format!("starting {}", program.display()))?;
+    if !status.success() {
+        bail!("the {world} worlds: {status}");
+    }
+    Ok(())
 }
 
 /// Bugs on purpose are compiled in by a feature that nothing shipped has, in a folder of their own.

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::cargo::cargo;
+use crate::cargo::built_with_tests;
 use crate::daemon::DaemonProcess;
 use crate::npm::{self, quiet};
 use crate::tree::target;
@@ -36,8 +36,7 @@ pub(crate) fn run() -> Result<Option<String>> {
         return Ok(Some(format!("{missing} is not installed")));
     }
     let workshop = Workshop::new(&python)?;
-    cargo(&["build", "--quiet", "--package", "ordo"])?;
-    let daemon = DaemonProcess::start(&target().join("debug").join("ordo"))?;
+    let daemon = DaemonProcess::start(&built_with_tests("ordo")?)?;
     let tried = workshop.try_all(&daemon);
     daemon.stop()?;
     tried.map(|()| None)

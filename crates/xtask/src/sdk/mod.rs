@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::cargo::cargo;
+use crate::cargo::built_with_tests;
 use crate::tree::target;
 use crate::{npm, tree, venv};
 
@@ -48,6 +48,5 @@ pub(crate) fn binary() -> Result<PathBuf> {
     if let Some(named) = std::env::var_os("ORDO_BIN") {
         return Ok(PathBuf::from(named));
     }
-    cargo(&["build", "--quiet", "--package", "ordo"])?;
-    Ok(target().join("debug").join("ordo"))
+    built_with_tests("ordo")
 }

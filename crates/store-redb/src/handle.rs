@@ -6,24 +6,23 @@
 //! replaced, and whatever reached the journal before the failure is there in the next one. Wherever redb's code runs, a
 //! panic of it becomes a fault; after one that reports damage nothing is written any more, and the layers are read on.
 
+mod pace;
 mod proof;
 #[cfg(all(test, shuttle))]
 mod races;
 mod whole_file;
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use ordo_store::{Batch, CommitResult, Fault, JournalStats};
 use redb::{Database, WriteTransaction};
-use tokio::sync::oneshot;
 
 use crate::apply::{Lasting, apply, begin_durable, put_number, put_overlay, take_in};
 use crate::commit::Writing;
 use crate::fault::during;
 use crate::files::open::RedbOptions;
 use crate::files::source::BackendSource;
-use crate::follower::{Follower, follow};
+use crate::follower::{Follower, Following};
 use crate::guard::guarded;
 use crate::journal::{Counters, Journal, Journaling, Keeping, Opened, open};
 use crate::state::{SharedState, State, closed};
@@ -57,9 +56,8 @@ pub(crate) enum Done<T> {
 }
 
 impl Handle {
-    /// `threaded`: a thread of its own takes into redb what was committed, and another may sync the journal.
-    pub(crate) fn open(source: BackendSource, options: RedbOptions, threaded: bool) -> Result<Handle, Fault> {
-        let keeping = Keeping { bytes_max: options.journal_bytes as u64, threaded };
+    pub(crate) fn open(source: BackendSource, options: RedbOptions, following: Following) -> Result<Handle, Fault> {
+        let keeping = Keeping { bytes_max: options.journal_bytes as u64, following };
         let counters = Arc::new(Counters::default());
         let opened = guarded("opening it", || open(&source, options, keeping, &counters))?;
         let Opened { database, journaling, layers, durable } = opened;
@@ -67,10 +65,12 @@ impl Handle {
         let probed = AtomicU64::new(durable.record);
         let shared = Arc::new(SharedState::new(database, layers, durable));
         let writing = Arc::new(Mutex::new(journaling));
-        let follower = if threaded && source.has_journal() {
-            Follower::start(Arc::clone(&shared), Arc::clone(&writing), options, Arc::clone(&counters))?
-        } else {
-            Follower::inline()
+        let follower = match following {
+            Following::Beside if source.has_journal() => {
+                Follower::start(Arc::clone(&shared), Arc::clone(&writing), options, Arc::clone(&counters))?
+            }
+            Following::Beside => Follower::inline(Following::AtOnce),
+            Following::AtOnce | Following::AfterCommits(_) => Follower::inline(following),
         };
         Ok(Handle { source, options, keeping, shared, follower, writing, counters, probed })
     }
@@ -102,10 +102,14 @@ impl Handle {
     pub(crate) fn tables(&self) -> Result<Arc<Base>, Fault> {
         self.read(|_| Ok(()))?;
         // Most of it goes into redb while others commit; they wait for the rest alone.
-        let record = self.shared.lock().active.mark.record;
+        let (record, generation) = {
+            let state = self.shared.lock();
+            (state.active.mark.record, state.generation)
+        };
         drop(self.begin_draining(Lasting::Journaled)?);
         let mut state = self.shared.lock();
-        while state.base.as_ref().is_some_and(|base| base.record < record) {
+        // A store that was opened anew knows nothing of what was handed over to the one before.
+        while state.generation == generation && state.base.as_ref().is_some_and(|base| base.record < record) {
             state.expect_well()?;
             state = self.shared.wait(state);
         }
@@ -129,6 +133,7 @@ impl Handle {
         self.start_journal(writing)?;
         match writing {
             Journaling::Open(journal) => {
+                self.follower.pass_commit(&self.shared, self.options, &self.counters);
                 self.make_room(journal)?;
                 self.commit_to(journal, batches)
             }
@@ -175,117 +180,6 @@ impl Handle {
             self.shared.lock().settle(base);
         }
         Ok(answers)
-    }
-
-    /// Waits until the journal has room for one more record and the overlay for its rows; hands over to the follower
-    /// what should not wait until it comes by itself.
-    fn make_room(&self, journal: &mut Journal) -> Result<(), Fault> {
-        let options = self.options;
-        let mut state = self.shared.lock();
-        let mut waiting_since = None;
-        loop {
-            state.expect_well()?;
-            journal.freed(state.durable.record);
-            let is_full = journal.is_full();
-            let is_pressing = is_full || state.pending_bytes() >= options.pressing_bytes();
-            let lasting = if is_pressing { Lasting::Durably } else { Lasting::Journaled };
-            if state.active.is_worth(self.hand_over_bytes(&state)) || is_pressing && state.frozen.is_empty() {
-                state.freeze(lasting);
-                state = self.handed_over(state);
-                continue;
-            }
-            let bytes = state.overlay_bytes();
-            if (is_pressing || bytes >= options.burst_bytes()) && !state.frozen.is_empty() {
-                state = self.follow_now(state);
-            }
-            // A batch that is too large alone is not kept waiting for ever.
-            if !is_full && (bytes < options.overlay_bytes || bytes == 0) {
-                break;
-            }
-            waiting_since.get_or_insert_with(options.micros);
-            state = self.shared.wait(state);
-        }
-        if let Some(since) = waiting_since {
-            self.counters.waited((options.micros)().saturating_sub(since));
-        }
-        Ok(())
-    }
-
-    /// From so many bytes on the active overlay is handed over.
-    fn hand_over_bytes(&self, state: &State) -> usize {
-        let is_awaited = self.follower.is_inline() || (state.is_following && state.frozen.is_empty());
-        if is_awaited { self.options.worth_bytes() } else { self.options.slice_bytes() }
-    }
-
-    /// Something is frozen: whoever takes it may have been waiting for it.
-    fn handed_over<'s>(&'s self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        if !self.follower.is_inline() {
-            self.shared.notify();
-            return state;
-        }
-        drop(state);
-        let began = (self.options.micros)();
-        while self.shared.lock().to_follow().is_some() {
-            follow(&self.shared, self.options, &self.counters);
-        }
-        self.counters.waited((self.options.micros)().saturating_sub(began));
-        self.shared.lock()
-    }
-
-    /// redb is left alone no longer.
-    fn follow_now<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        if state.is_following {
-            return state;
-        }
-        state.is_following = true;
-        self.handed_over(state)
-    }
-
-    /// Waits until redb holds everything. The caller holds the journal, so that nothing is added.
-    fn drain(&self, lasting: Lasting) -> Result<(), Fault> {
-        let mut state = self.shared.lock();
-        loop {
-            state.expect_well()?;
-            if state.is_drained(lasting) {
-                return Ok(());
-            }
-            self.refuse_damaged()?;
-            state = match state.frozen.is_empty() {
-                true => {
-                    state.freeze(lasting);
-                    state.is_following = true;
-                    self.handed_over(state)
-                }
-                false => self.shared.wait(self.follow_now(state)),
-            };
-        }
-    }
-
-    /// Hands everything over to the follower. What is returned ends when it is done with it, or has failed.
-    pub(crate) fn begin_draining(&self, lasting: Lasting) -> Result<oneshot::Receiver<Infallible>, Fault> {
-        let mut writing = self.lock_writing();
-        self.open_anew(&mut writing)?;
-        let state = self.shared.lock();
-        state.expect_well()?;
-        if state.is_drained(lasting) {
-            return Ok(oneshot::channel().1);
-        }
-        self.refuse_damaged()?;
-        let record = state.active.mark.record;
-        Ok(self.begin_holding(state, record, lasting))
-    }
-
-    /// Hands over what redb needs to hold a record. The caller holds the journal.
-    fn begin_holding(
-        &self,
-        mut state: MutexGuard<'_, State>,
-        record: u64,
-        lasting: Lasting,
-    ) -> oneshot::Receiver<Infallible> {
-        let is_held = state.wait_until_held(record, lasting);
-        state.is_following = true;
-        drop(self.handed_over(state));
-        is_held
     }
 
     /// Rows that do not go through the journal, in one durable transaction of redb: all of it is durable when this
@@ -433,6 +327,9 @@ impl Handle {
         state.active = opened.layers.active;
         state.frozen = opened.layers.frozen;
         state.durable = opened.durable;
+        // A disk that is still full fails redb at once, and the store is opened anew for whoever comes next: not more often than
+        // once in a while, if nobody needs redb to go on.
+        state.is_following = false;
         state.waiting.clear();
         self.shared.notify();
         Ok(())

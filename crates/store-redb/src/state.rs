@@ -142,6 +142,8 @@ impl SharedState {
         let mut state = self.lock();
         if state.generation == generation {
             state.fail(fault);
+            // redb goes no further in this generation, and perhaps nobody comes to open another.
+            state.waiting.clear();
             self.notify();
         }
     }

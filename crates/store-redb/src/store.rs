@@ -20,6 +20,7 @@ use crate::apply::Lasting;
 use crate::files::held::StoreLock;
 use crate::files::open::RedbOptions;
 use crate::files::source::{BackendSource, Disk, repair_rights};
+use crate::follower::Following;
 use crate::handle::Handle;
 use crate::read;
 use crate::tables::keys::position_of;
@@ -43,7 +44,7 @@ pub struct RedbStore {
 impl RedbStore {
     /// Opens the file, or makes it; its folder must exist. Commits go through a writer thread.
     pub fn open(path: impl AsRef<Path>, options: RedbOptions) -> Result<RedbStore, Fault> {
-        let (held, handle) = hold(path.as_ref(), options, true)?;
+        let (held, handle) = hold(path.as_ref(), options, Following::Beside)?;
         let handle = Arc::new(handle);
         let writer = RedbWriter::start(Arc::clone(&handle))?;
         Ok(RedbStore { writer: Some(writer), handle, _held: Some(held) })
@@ -51,23 +52,29 @@ impl RedbStore {
 
     /// The same file without a writer thread.
     pub fn open_file_inline(path: impl AsRef<Path>, options: RedbOptions) -> Result<RedbStore, Fault> {
-        let (held, handle) = hold(path.as_ref(), options, false)?;
+        let (held, handle) = hold(path.as_ref(), options, Following::AtOnce)?;
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: Some(held) })
     }
 
     /// On a backend that cannot be opened again, and without a journal: after a failure of it, every call says so.
     pub fn open_inline(backend: impl StorageBackend) -> Result<RedbStore, Fault> {
-        RedbStore::inline(BackendSource::once(backend), RedbOptions::default())
+        RedbStore::inline(BackendSource::once(backend), RedbOptions::default(), Following::AtOnce)
     }
 
     /// On a disk that can be opened again, as after a failure of the disk.
     pub fn open_inline_on(disk: impl Disk, options: RedbOptions) -> Result<RedbStore, Fault> {
-        RedbStore::inline(BackendSource::disk(disk), options)
+        RedbStore::inline(BackendSource::disk(disk), options, Following::AtOnce)
+    }
+
+    /// The same for tests and simulations of a store as a daemon has it: redb lets so many commits pass before it follows, where
+    /// its thread lets a while pass, and then takes something before each commit. All of it follows from the commits alone.
+    pub fn open_following_on(disk: impl Disk, options: RedbOptions, after_commits: u32) -> Result<RedbStore, Fault> {
+        RedbStore::inline(BackendSource::disk(disk), options, Following::AfterCommits(after_commits))
     }
 
     /// On a disk, with the writer thread: for tests of the writer.
     pub fn open_on(disk: impl Disk, options: RedbOptions) -> Result<RedbStore, Fault> {
-        let handle = Arc::new(Handle::open(BackendSource::disk(disk), options, true)?);
+        let handle = Arc::new(Handle::open(BackendSource::disk(disk), options, Following::Beside)?);
         let writer = RedbWriter::start(Arc::clone(&handle))?;
         Ok(RedbStore { writer: Some(writer), handle, _held: None })
     }
@@ -77,8 +84,8 @@ impl RedbStore {
         RedbStore::open_inline(InMemoryBackend::new())
     }
 
-    fn inline(source: BackendSource, options: RedbOptions) -> Result<RedbStore, Fault> {
-        let handle = Handle::open(source, options, false)?;
+    fn inline(source: BackendSource, options: RedbOptions, following: Following) -> Result<RedbStore, Fault> {
+        let handle = Handle::open(source, options, following)?;
         Ok(RedbStore { writer: None, handle: Arc::new(handle), _held: None })
     }
 
@@ -100,9 +107,9 @@ impl RedbStore {
 }
 
 /// The file, opened by this process alone.
-fn hold(path: &Path, options: RedbOptions, threaded: bool) -> Result<(StoreLock, Handle), Fault> {
+fn hold(path: &Path, options: RedbOptions, following: Following) -> Result<(StoreLock, Handle), Fault> {
     let held = StoreLock::take(path)?;
-    let open = || Handle::open(BackendSource::File(path.to_owned()), options, threaded);
+    let open = || Handle::open(BackendSource::File(path.to_owned()), options, following);
     match repair_rights(path).and_then(|()| open()) {
         Ok(handle) => Ok((held, handle)),
         Err(fault) => {

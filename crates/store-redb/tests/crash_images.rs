@@ -17,7 +17,7 @@ use ordo_store_redb::RedbStore;
 use ordo_store_redb::simdisk::{DiskRng, SimDisk};
 
 mod common;
-use common::{Dump, StoreWorkload, commit, dump, now, right_contents, small_journal};
+use common::{Dump, StoreWorkload, commit, dump, now, open_small, right_contents};
 
 const BATCHES: usize = 12;
 const IMAGES_DEFAULT: usize = 20_000;
@@ -46,7 +46,7 @@ fn look_at(images: usize, usual_seed: u64, run: impl Fn(u64) -> usize + Sync) {
 
 /// What is wrong with an image, if anything.
 fn look(disk: &SimDisk, seed: u64, allowed: &[Dump]) -> Result<(), String> {
-    let opened = RedbStore::open_inline_on(disk.clone(), small_journal(seed));
+    let opened = open_small(disk.clone(), seed);
     let store = opened.map_err(|fault| format!("does not open: {fault:?}"))?;
     let held = dump(&store).map_err(|fault| format!("cannot be read: {fault:?}"))?;
     if !allowed.contains(&held) {
@@ -85,7 +85,7 @@ fn a_crash_at_any_write_or_sync_loses_nothing_acknowledged_and_leaves_no_half_ba
         let (disk, mut rng) = (SimDisk::new(seed), DiskRng::new(seed));
         disk.take_images_at_sync(IMAGES_PER_SYNC);
         disk.take_images_at_write(IMAGES_PER_MILLE_WRITES);
-        let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
+        let store = open_small(disk.clone(), seed).unwrap();
         let mut seen = expect_all_good(&disk, seed, &right[..1], &format!("seed {seed}, making the store"));
         let mut workload = StoreWorkload::new(seed);
         for batch in 1..=BATCHES {
@@ -109,7 +109,7 @@ fn a_crash_while_recovering_from_a_crash_loses_nothing() {
     look_at(images_wanted() / 4, 100_001, |seed| {
         let right = right_contents(seed, BATCHES);
         let disk = SimDisk::new(seed);
-        let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
+        let store = open_small(disk.clone(), seed).unwrap();
         let mut workload = StoreWorkload::new(seed);
         let mut seen = 0;
         for batch in 1..=BATCHES {
@@ -132,7 +132,7 @@ fn a_crash_while_recovering_from_a_crash_loses_nothing() {
 fn crashed_while_opening(disk: &SimDisk, seed: u64) -> Vec<SimDisk> {
     disk.take_images_at_sync(1);
     disk.take_images_at_write(IMAGES_PER_MILLE_WRITES);
-    drop(RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap());
+    drop(open_small(disk.clone(), seed).unwrap());
     disk.images()
 }
 
@@ -145,7 +145,7 @@ fn work_goes_on_after_a_crash_or_a_kill() {
         let mut disk = SimDisk::new(seed);
         let mut seen = 0;
         for batch in 1..=BATCHES {
-            let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
+            let store = open_small(disk.clone(), seed).unwrap();
             commit(&store, workload.batch()).unwrap();
             tidy(&store, &mut rng);
             match rng.below(3) {
@@ -174,7 +174,7 @@ fn a_disk_that_lies_about_syncs_is_found_out() {
     for seed in 300_001..300_011 {
         let right = right_contents(seed, BATCHES);
         let disk = SimDisk::new(seed);
-        let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
+        let store = open_small(disk.clone(), seed).unwrap();
         disk.lie_about_syncs(300);
         let mut workload = StoreWorkload::new(seed);
         for batch in 1..=BATCHES {

@@ -13,7 +13,7 @@ use ordo_store_redb::simdisk::{DiskRng, FailurePlan, Op, SimDisk};
 use ordo_store_redb::{RedbOptions, RedbStore, StoreFile};
 
 mod common;
-use common::{Dump, StoreWorkload, commit, dump, now, right_contents, seeds, small_journal};
+use common::{Dump, StoreWorkload, commit, dump, now, open_small, right_contents, seeds};
 
 const BATCHES: usize = 8;
 const KINDS: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::Other];
@@ -23,7 +23,7 @@ const KINDS: [ErrorKind; 2] = [ErrorKind::StorageFull, ErrorKind::Other];
 fn run(seed: u64, at: usize, failing: FailurePlan, right: &[Dump]) -> bool {
     let when = format!("seed {seed}, batch {at}, {failing:?}");
     let disk = SimDisk::new(seed);
-    let store = RedbStore::open_inline_on(disk.clone(), small_journal(seed)).unwrap();
+    let store = open_small(disk.clone(), seed).unwrap();
     let mut workload = StoreWorkload::new(seed);
     let mut met = false;
     for batch in 1..=BATCHES {
@@ -34,7 +34,7 @@ fn run(seed: u64, at: usize, failing: FailurePlan, right: &[Dump]) -> bool {
         if let Err(fault) = commit(&store, given.clone()) {
             met = true;
             assert!(matches!(fault, Fault::Unavailable { .. }), "{when}: {fault:?}");
-            let crashed = RedbStore::open_inline_on(disk.crash(&mut DiskRng::new(seed)), small_journal(seed)).unwrap();
+            let crashed = open_small(disk.crash(&mut DiskRng::new(seed)), seed).unwrap();
             assert!(right[batch - 1..=batch].contains(&dump(&crashed).unwrap()), "{when}: a crash after the fault");
             disk.heal();
             let held = dump(&store).unwrap_or_else(|fault| panic!("{when}: does not recover: {fault:?}"));
@@ -44,7 +44,7 @@ fn run(seed: u64, at: usize, failing: FailurePlan, right: &[Dump]) -> bool {
             }
         }
         assert_eq!(dump(&store).unwrap(), right[batch], "{when}");
-        let crashed = RedbStore::open_inline_on(disk.crash(&mut DiskRng::new(seed)), small_journal(seed)).unwrap();
+        let crashed = open_small(disk.crash(&mut DiskRng::new(seed)), seed).unwrap();
         assert_eq!(dump(&crashed).unwrap(), right[batch], "{when}: acknowledged, then lost in a crash");
         disk.heal();
     }
@@ -54,7 +54,7 @@ fn run(seed: u64, at: usize, failing: FailurePlan, right: &[Dump]) -> bool {
 
 fn fail_everywhere(op: Op, afters: &[u64]) {
     let mut met = 0;
-    for seed in seeds(1, 3) {
+    for seed in seeds(1, 9) {
         let right = right_contents(seed, BATCHES);
         for kind in KINDS {
             for after in afters {

@@ -14,14 +14,14 @@ use ordo_store::{
     Alarm, Batch, Chunk, CommitOutcome, Dedup, Direction, Disposition, Fault, Item, KeyRange, Position, RowWrite,
     Store, Transfer, View,
 };
-use ordo_store_redb::simdisk::{DiskRng, SimDisk, SimFile};
+use ordo_store_redb::simdisk::{DiskRng, FailurePlan, Op, SimDisk, SimFile};
 use ordo_store_redb::{Disk, RedbOptions, RedbStore, StoreFile};
 use redb::StorageBackend;
 use tokio::sync::watch;
 use uuid::Uuid;
 
 mod common;
-use common::{JOBS, StoreWorkload, dump, now, seeds, small_journal};
+use common::{JOBS, StoreWorkload, dump, now, open_small, seeds};
 
 fn at(ms: u64) -> Timestamp {
     Timestamp::from_ms(ms as i64).unwrap()
@@ -108,7 +108,7 @@ fn reads_through_the_overlay_are_reads_of_plain_redb() {
         let mut rng = DiskRng::new(seed);
         let mut workload = StoreWorkload::new(seed);
         let plain = RedbStore::in_memory().unwrap();
-        let layered = RedbStore::open_inline_on(SimDisk::new(seed), small_journal(seed)).unwrap();
+        let layered = open_small(SimDisk::new(seed), seed).unwrap();
         for step in 0..25 {
             let context = format!("seed {seed}, step {step}");
             let given = batch(&mut workload, &mut rng);
@@ -505,4 +505,49 @@ async fn whoever_asks_whether_a_commit_would_succeed_hears_of_redb_as_well() {
     store.try_write().await.unwrap();
     assert_eq!(store.chunks(Uuid::nil(), 0, 10).await.unwrap().len(), 3);
     assert_eq!(store.damage(), None);
+}
+
+/// A disk that counts how often redb's file is opened.
+#[derive(Debug, Clone)]
+struct CountedDisk {
+    disk: SimDisk,
+    opened: Arc<AtomicU64>,
+}
+
+impl Disk for CountedDisk {
+    fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>> {
+        self.opened.fetch_add(u64::from(file == StoreFile::Data), Ordering::SeqCst);
+        self.disk.open(file)
+    }
+}
+
+/// The journal has room, redb's file has none: the store is opened anew, and redb fails again as soon as it is tried.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_stays_full_is_not_tried_again_for_every_reader() {
+    let options = RedbOptions { overlay_bytes: 4 << 20, journal_bytes: 4 << 20, ..RedbOptions::default() };
+    let disk = CountedDisk { disk: SimDisk::new(1), opened: Arc::default() };
+    let store = RedbStore::open_on(disk.clone(), options).unwrap();
+    store.commit(large(0)).await.unwrap();
+    disk.disk.fail(FailurePlan { op: Op::SetLen, after: 0, kind: io::ErrorKind::StorageFull });
+    let chunk = |seq| Chunk { owner: Uuid::nil(), seq, bytes: vec![7; 100 * 1024] };
+    let mut acknowledged = 1;
+    for seq in 1..20 {
+        // On a slow machine redb may have failed by now.
+        acknowledged += usize::from(store.commit(Batch { items: Vec::new(), chunks: vec![chunk(seq)] }).await.is_ok());
+    }
+    let read = async || drop(store.chunks(Uuid::nil(), 0, 1).await);
+    while disk.opened.load(Ordering::SeqCst) < 2 {
+        read().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let (began, before) = (tokio::time::Instant::now(), disk.opened.load(Ordering::SeqCst));
+    for _ in 0..200 {
+        read().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let (opened, seconds) = (disk.opened.load(Ordering::SeqCst) - before, began.elapsed().as_secs());
+    assert!(opened <= seconds + 2, "opened {opened} times in {seconds} seconds");
+    disk.disk.heal();
+    assert!(store.chunks(Uuid::nil(), 0, 1_000).await.unwrap().len() >= acknowledged);
+    store.try_write().await.unwrap();
 }

@@ -20,6 +20,7 @@ use super::Handle;
 use crate::apply::Lasting;
 use crate::files::open::RedbOptions;
 use crate::files::source::BackendSource;
+use crate::follower::Following;
 use crate::simdisk::{DiskRng, FailurePlan, Op, SimDisk};
 use crate::tables::TableId;
 
@@ -48,8 +49,8 @@ fn small() -> RedbOptions {
     RedbOptions { cache_bytes: 1024 * 1024, journal_bytes: 64 * 1024, overlay_bytes: 4 * 1024, micros: || 0 }
 }
 
-fn open(disk: &SimDisk, options: RedbOptions, threaded: bool) -> Handle {
-    Handle::open(BackendSource::disk(disk.clone()), options, threaded).unwrap()
+fn open(disk: &SimDisk, options: RedbOptions, following: Following) -> Handle {
+    Handle::open(BackendSource::disk(disk.clone()), options, following).unwrap()
 }
 
 fn batch(id: u128, bytes: usize) -> Batch {
@@ -107,7 +108,7 @@ fn assert_seen(handle: &Handle, ids: &[u128], by: &str) -> Result<(), Fault> {
 fn whoever_reads_sees_everything_acknowledged() {
     in_many_orders(|| {
         let (disk, acknowledged) = (SimDisk::new(1), Acknowledged::default());
-        let handle = Arc::new(open(&disk, small(), true));
+        let handle = Arc::new(open(&disk, small(), Following::Beside));
         let committers = [1, 100].map(|first| {
             let (handle, acknowledged) = (handle.clone(), acknowledged.clone());
             thread::spawn(move || (first..first + 4).for_each(|id| acknowledged.commit(&handle, id, 300).unwrap()))
@@ -125,7 +126,7 @@ fn whoever_reads_sees_everything_acknowledged() {
         let left = disk.crash(&mut DiskRng::new(7));
         drop(handle);
         for (disk, how) in [(disk, "closed"), (left, "cut off")] {
-            assert_seen(&open(&disk, small(), false), &acknowledged.now(), how).unwrap();
+            assert_seen(&open(&disk, small(), Following::AtOnce), &acknowledged.now(), how).unwrap();
         }
     });
 }
@@ -134,7 +135,7 @@ fn whoever_reads_sees_everything_acknowledged() {
 fn whoever_waits_for_redb_is_woken_and_finds_what_was_there() {
     in_many_orders(|| {
         let (disk, acknowledged) = (SimDisk::new(1), Acknowledged::default());
-        let handle = Arc::new(open(&disk, small(), true));
+        let handle = Arc::new(open(&disk, small(), Following::Beside));
         let committer = {
             let (handle, acknowledged) = (handle.clone(), acknowledged.clone());
             thread::spawn(move || (1..5).for_each(|id| acknowledged.commit(&handle, id, 300).unwrap()))
@@ -165,7 +166,7 @@ fn a_large_record_is_synced_beside_and_acknowledged_after_it() {
     in_many_orders(|| {
         let options = RedbOptions { journal_bytes: 1024 * 1024, ..small() };
         let (disk, acknowledged) = (SimDisk::new(1), Acknowledged::default());
-        let handle = open(&disk, options, true);
+        let handle = open(&disk, options, Following::Beside);
         let committer = {
             let acknowledged = acknowledged.clone();
             thread::spawn(move || {
@@ -178,7 +179,7 @@ fn a_large_record_is_synced_beside_and_acknowledged_after_it() {
             // The power may go at any moment: what was acknowledged before it is on the disk.
             let before = acknowledged.now();
             let left = disk.crash(&mut DiskRng::new(crash));
-            assert_seen(&open(&left, options, false), &before, "whoever opens it after the crash").unwrap();
+            assert_seen(&open(&left, options, Following::AtOnce), &before, "whoever opens it after the crash").unwrap();
         }
         committer.join().unwrap();
     });
@@ -188,7 +189,7 @@ fn a_large_record_is_synced_beside_and_acknowledged_after_it() {
 fn a_disk_that_fails_keeps_nobody_waiting_and_loses_nothing() {
     in_many_orders(|| {
         let (disk, acknowledged) = (SimDisk::new(1), Acknowledged::default());
-        let handle = Arc::new(open(&disk, small(), true));
+        let handle = Arc::new(open(&disk, small(), Following::Beside));
         let mut rng = shuttle::rand::thread_rng();
         let op = if rng.gen_bool(0.5) { Op::Write } else { Op::Sync };
         disk.fail(FailurePlan { op, after: rng.gen_range(0..40), kind: std::io::ErrorKind::Other });
@@ -211,6 +212,43 @@ fn a_disk_that_fails_keeps_nobody_waiting_and_loses_nothing() {
         assert!(goes_on, "the disk is well, and the store takes nothing");
         assert_seen(&handle, &acknowledged.now(), "a reader after it").unwrap();
         drop(handle);
-        assert_seen(&open(&disk, small(), false), &acknowledged.now(), "whoever opens it").unwrap();
+        assert_seen(&open(&disk, small(), Following::AtOnce), &acknowledged.now(), "whoever opens it").unwrap();
+    });
+}
+
+/// Nobody comes after them whose rows would set redb going, and nobody whose commit would open the store anew.
+#[test]
+fn whoever_waits_for_redb_is_woken_when_the_disk_fails() {
+    in_many_orders(|| {
+        let (disk, acknowledged) = (SimDisk::new(1), Acknowledged::default());
+        // What is committed here is never worth a transaction.
+        let handle = Arc::new(open(&disk, RedbOptions { overlay_bytes: 64 * 1024, ..small() }, Following::Beside));
+        acknowledged.commit(&handle, 1, 300).unwrap();
+        let mut rng = shuttle::rand::thread_rng();
+        let op = if rng.gen_bool(0.5) { Op::Write } else { Op::Sync };
+        disk.fail(FailurePlan { op, after: rng.gen_range(0..20), kind: std::io::ErrorKind::Other });
+        let committer = {
+            let (handle, acknowledged) = (handle.clone(), acknowledged.clone());
+            thread::spawn(move || (10..13).for_each(|id| drop(acknowledged.commit(&handle, id, 300))))
+        };
+        let copier = {
+            let handle = handle.clone();
+            thread::spawn(move || drop(handle.tables()))
+        };
+        let drainer = thread::spawn(move || {
+            if let Ok(waiting) = handle.begin_draining(Lasting::Durably) {
+                block_on(waiting).unwrap_err();
+            }
+        });
+        // In the middle of it the disk is well again, or after it.
+        for _ in 0..rng.gen_range(0..40) {
+            thread::yield_now();
+        }
+        if rng.gen_bool(0.7) {
+            disk.heal();
+        }
+        [committer, copier, drainer].into_iter().for_each(|thread| thread.join().unwrap());
+        disk.heal();
+        assert_seen(&open(&disk, small(), Following::AtOnce), &acknowledged.now(), "whoever opens it").unwrap();
     });
 }

@@ -20,6 +20,7 @@ use redb::StorageError;
 
 use crate::fault::during;
 use crate::files::source::BackendSource;
+use crate::follower::Following;
 pub(crate) use counters::Counters;
 pub(crate) use opening::{Journaling, Opened, open};
 use payload::write_batches;
@@ -41,8 +42,8 @@ const SYNCED_BESIDE_BYTES: usize = 128 * 1024;
 pub(crate) struct Keeping {
     /// Of all segments together.
     pub(crate) bytes_max: u64,
-    /// Whether a thread of its own may wait for the disk.
-    pub(crate) threaded: bool,
+    /// Who takes into redb what it holds; where a thread does, another may wait for the disk.
+    pub(crate) following: Following,
 }
 
 impl Keeping {
@@ -89,7 +90,7 @@ impl Journal {
             segments.push(segment.map_err(|error| failed("opening the journal", error))?);
         }
         let segments = segments.try_into().map_err(|_| Fault::damaged("a journal without segments"))?;
-        let syncer = Syncer::new(keeping.threaded)?;
+        let syncer = Syncer::new(keeping.following == Following::Beside)?;
         let blocks = vec![0; BLOCK];
         Ok(Journal { id, segments, active: 0, last, durable: last, written_bytes: 0, blocks, syncer })
     }

@@ -13,6 +13,7 @@ use super::{Counters, Journal, JournalTail, Keeping, recover};
 use crate::apply::{Lasting, apply, take_in};
 use crate::files::open::{RedbOptions, prepare};
 use crate::files::source::BackendSource;
+use crate::follower::Following;
 use crate::overlay::{Mark, Overlay};
 use crate::read::{number, table};
 use crate::state::Frozen;
@@ -72,7 +73,7 @@ fn unchanged(base: Arc<Base>, durable: Mark) -> ReadView {
     ReadView { active: Arc::new(Overlay::empty(durable)), frozen: Arc::new([]), base }
 }
 
-/// Whoever waited for the outcomes is gone. Where there is a follower, what fits into the overlays is left to it.
+/// Whoever waited for the outcomes is gone. Where redb follows later, what fits into the overlays is left to that.
 fn replay(
     database: &Database,
     mut layers: ReadView,
@@ -80,9 +81,9 @@ fn replay(
     options: RedbOptions,
     keeping: Keeping,
 ) -> Result<ReadView, Fault> {
-    let (enough_bytes, kept_bytes) = match keeping.threaded {
-        true => (options.slice_bytes(), options.burst_bytes()),
-        false => (options.worth_bytes(), 0),
+    let (enough_bytes, kept_bytes) = match keeping.following {
+        Following::Beside | Following::AfterCommits(_) => (options.slice_bytes(), options.burst_bytes()),
+        Following::AtOnce => (options.worth_bytes(), 0),
     };
     let mut frozen = VecDeque::new();
     let mut frozen_bytes = 0;

@@ -16,7 +16,7 @@ use ordo_store::{
     Position, Row, RowWrite, Snapshot, Store, StoredEvent, Transfer, TransferredKey, Trim, View,
 };
 use ordo_store_redb::simdisk::DiskRng;
-use ordo_store_redb::{RedbOptions, RedbStore};
+use ordo_store_redb::{Disk, RedbOptions, RedbStore};
 use uuid::Uuid;
 
 /// An inline store never waits: its futures are ready at the first look.
@@ -40,6 +40,17 @@ pub fn small_journal(seed: u64) -> RedbOptions {
     const OVERLAY: [usize; 5] = [8, 16 * 1024, 64 * 1024, 256 * 1024, 1024 * 1024];
     let (journal_bytes, overlay_bytes) = (JOURNAL[(seed % 6) as usize], OVERLAY[(seed / 6 % 5) as usize]);
     RedbOptions { journal_bytes, overlay_bytes, ..RedbOptions::default() }
+}
+
+/// A store on this disk with a small journal; by seed, redb takes what is committed at once, or later, as in a daemon: then several
+/// overlays wait for it, and a recovery leaves some of them where they are.
+pub fn open_small(disk: impl Disk, seed: u64) -> Result<RedbStore, ordo_store::Fault> {
+    match DiskRng::new(!seed).below(4) {
+        0 => RedbStore::open_inline_on(disk, small_journal(seed)),
+        1 => RedbStore::open_following_on(disk, small_journal(seed), 0),
+        2 => RedbStore::open_following_on(disk, small_journal(seed), 2),
+        _ => RedbStore::open_following_on(disk, small_journal(seed), 5),
+    }
 }
 
 /// Everything a store holds.

@@ -6,9 +6,14 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ordo_store::Fault;
 use ordo_store_redb::simdisk::{self, FailurePlan, Op, SimDisk, SimFile};
-use ordo_store_redb::{Disk, StoreFile};
+use ordo_store_redb::{Disk, RedbOptions, RedbStore, StoreFile};
 use redb::StorageBackend;
+
+/// So small that a few commits fill an overlay, and several of them wait before there is a checkpoint.
+const WAITING_ROWS_BYTES: usize = 24 * 1024;
+const WAITING_JOURNAL_BYTES: usize = 192 * 1024;
 
 /// What happens when a fuse has burned down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +43,8 @@ struct Fuse {
 
 #[derive(Debug)]
 struct FuseState {
+    /// Of the first of the disks that followed each other in this place.
+    seed: u64,
     disk: SimDisk,
     fuse: Option<Fuse>,
     cut: bool,
@@ -49,7 +56,20 @@ pub(crate) struct Plug(Arc<Mutex<FuseState>>);
 
 impl Plug {
     pub(crate) fn new(seed: u64) -> Plug {
-        Plug(Arc::new(Mutex::new(FuseState { disk: SimDisk::new(seed), fuse: None, cut: false })))
+        Plug(Arc::new(Mutex::new(FuseState { seed, disk: SimDisk::new(seed), fuse: None, cut: false })))
+    }
+
+    /// The store on this disk. In half of all places redb takes what is committed at once; in the others later, as beside a daemon:
+    /// then several overlays wait for it, also when the power goes, and a recovery leaves them where they are.
+    pub(crate) fn open_store(&self, options: RedbOptions) -> Result<RedbStore, Fault> {
+        let waiting =
+            RedbOptions { journal_bytes: WAITING_JOURNAL_BYTES, overlay_bytes: WAITING_ROWS_BYTES, ..options };
+        let seed = self.lock().seed;
+        match simdisk::DiskRng::new(!seed).below(4) {
+            0 | 1 => RedbStore::open_inline_on(self.clone(), options),
+            2 => RedbStore::open_following_on(self.clone(), waiting, 0),
+            _ => RedbStore::open_following_on(self.clone(), waiting, 12),
+        }
     }
 
     /// After `left` more such operations the next one bursts.
@@ -75,7 +95,7 @@ impl Plug {
         state.cut = true;
         let mut rng = simdisk::DiskRng::new(seed);
         let disk = if power_lost { state.disk.crash(&mut rng) } else { state.disk.clone() };
-        Plug(Arc::new(Mutex::new(FuseState { disk, fuse: None, cut: false })))
+        Plug(Arc::new(Mutex::new(FuseState { seed: state.seed, disk, fuse: None, cut: false })))
     }
 
     fn lock(&self) -> MutexGuard<'_, FuseState> {

@@ -204,6 +204,10 @@ impl State {
         let empty = Arc::new(Overlay::empty(self.active.mark));
         let overlay = std::mem::replace(&mut self.active, empty);
         let newest = Frozen { overlay, lasting };
+        ordo_model::planted!(FrozenOutOfOrder, {
+            self.frozen = self.frozen.iter().cloned().chain([newest]).collect();
+            return;
+        });
         self.frozen = std::iter::once(newest).chain(self.frozen.iter().cloned()).collect();
     }
 
@@ -219,6 +223,11 @@ impl State {
         let lasting = if behind_bytes >= checkpoint_bytes { Lasting::Durably } else { next.lasting };
         self.is_taking = true;
         self.set_lasting(self.frozen.len() - 1, lasting);
+        ordo_model::planted!(CheckpointRunsAhead, {
+            let mut next = self.frozen.last().cloned()?;
+            Arc::make_mut(&mut next.overlay).mark = self.active.mark;
+            return Some(next);
+        });
         self.frozen.last().cloned()
     }
 

@@ -87,6 +87,9 @@ bugs! {
     BroadcastShardLost: 200, "a broadcast run leaves out one of its executors";
     MonitorPingForgotten: 100, "a sign of life does not put off when the next one is expected";
     AckBeforeSync: 300, "a commit is acknowledged before its record is on the disk";
+    CheckpointRunsAhead: 300, "redb says that it holds all records, while rows of some of them still wait for it";
+    FrozenOutOfOrder: 300, "of the overlays that wait for redb the newest is taken first";
+    RecoveredRowsLost: 300, "a recovery drops what it should leave to be taken later";
     RecordSkipped: 300, "the last record of the journal is left out when it is replayed";
     DedupForgotten: 300, "the key under which something must not happen twice is not stored";
     AlarmForgotten: 40, "the alarm of an object is not stored with it";

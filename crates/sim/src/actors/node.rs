@@ -98,7 +98,7 @@ impl Simulation {
     fn start(&mut self) -> Result<(), Fault> {
         let generation = Uuid::from_u64_pair(self.rng.draw(), self.rng.draw());
         let options = RedbOptions { journal_bytes: JOURNAL_BYTES, ..RedbOptions::default() };
-        let store = Arc::new(RedbStore::open_inline_on(self.plug.clone(), options)?);
+        let store = Arc::new(self.plug.open_store(options)?);
         self.trouble(self.mono);
         self.tail(store.as_ref(), None);
         let found = ready(closing::versions(store.as_ref()))?;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ordo_store_redb::{RedbOptions, RedbStore};
+use ordo_store_redb::RedbOptions;
 
 use super::cluster::Membership;
 use super::executors::FarExecutor;
@@ -49,8 +49,7 @@ pub(crate) async fn play(scene: &Arc<Scene>) {
 fn gather(scene: &Arc<Scene>) -> Cast {
     let shared = scene.plan.is_shared().then(|| {
         let plug = Plug::new(scene.with_rng(crate::rng::SimRng::draw));
-        let store =
-            RedbStore::open_inline_on(plug.clone(), RedbOptions::default()).expect("a disk that does not fail yet");
+        let store = plug.open_store(RedbOptions::default()).expect("a disk that does not fail yet");
         SharedStore { store: Arc::new(store), plug, membership: Arc::new(Membership::default()) }
     });
     let nodes: Vec<Arc<NodeSlot>> =

@@ -165,7 +165,7 @@ impl NodeSlot {
 
     fn open(&self) -> Result<RedbStore, Fault> {
         let options = RedbOptions { journal_bytes: JOURNAL_BYTES, ..RedbOptions::default() };
-        RedbStore::open_inline_on(locked(&self.plug).clone(), options)
+        locked(&self.plug).open_store(options)
     }
 
     fn options(&self, generation: &Arc<NodeGeneration>) -> EngineOptions {

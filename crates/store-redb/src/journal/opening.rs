@@ -103,6 +103,7 @@ fn replay(
                 layers.base = Arc::new(take_in(database, &overlay, lasting)?);
             }
             layers.frozen = frozen.iter().cloned().collect();
+            ordo_model::planted!(RecoveredRowsLost, layers.frozen = Arc::new([]));
         }
         layers.active = Arc::new(next);
     }

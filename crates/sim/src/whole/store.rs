@@ -46,6 +46,11 @@ impl NodeStore {
         reach(&self.scene, &self.generation, self.scene.plan.read_ms).await?;
         let answer = call.await;
         self.generation.alive(&self.scene).await;
+        if answer.is_err() {
+            // The disk failed while something was written, and the store could not be opened anew: whoever asks has to wait.
+            self.scene.note(format_args!("a read failed"));
+            self.scene.trouble(self.scene.mono() + 2_000);
+        }
         self.scene.catch_up(&self.store);
         self.scene.dawdle(self.scene.plan.read_ms / 2).await;
         self.generation.alive(&self.scene).await;

@@ -284,7 +284,7 @@ async fn charts(ctx: &PageContext) -> Result<Charts, Fault> {
     let is_alone = ctx.app.engine.nodes().await?.len() < 2;
     let node = if is_alone { "" } else { " on this node" };
     Ok(Charts {
-        outcomes: minutes::outcomes(&last),
+        outcomes: minutes::outcomes(&last, usize::try_from(uptime.ms() / 60_000).unwrap_or(usize::MAX)),
         lateness: minutes::lateness(&last),
         per_minute: rate(&last, uptime).map_or_else(String::new, |rate| format!("{rate}{node}")),
         failed: format!("{} of {} failed {}{node}", grouped(failed), grouped(ended), since(uptime)),

@@ -206,3 +206,18 @@ async fn where_much_runs_the_timeline_shows_a_shorter_time_in_full() {
     let (_, page) = see(&router, "/runs?view=timeline&since=1h").await;
     assert!(page.contains("Only the newest 600 runs are shown"), "an hour was asked for: {page}");
 }
+
+#[tokio::test]
+async fn an_empty_list_of_notifications_says_what_would_be_in_it() {
+    let world = World::new().await;
+    let router = router(world.app.clone());
+    for (state, about) in [
+        ("dead_lettered", "could not be delivered"),
+        ("waiting", "wait to be sent"),
+        ("delivered", "were delivered"),
+        ("silenced", "a silence held back"),
+    ] {
+        let (_, page) = see(&router, &format!("/notifications?state={state}")).await;
+        assert!(page.contains(about) && page.contains(&format!("--state {state}<")), "{state}: {page}");
+    }
+}

@@ -50,7 +50,9 @@ pub(crate) async fn read(
     let mut span = span;
     // Nobody has asked for that beginning: where so much runs, a shorter time is shown, and that in full.
     let newest = found.runs.iter().map(|run| run.fired_at).filter(|at| *at > span.from).min();
-    let shortened = newest.filter(|_| found.is_cut && filter.since.is_none());
+    // Of those that were fired in that very moment some may be missing.
+    let shortened = newest.filter(|_| found.is_cut && filter.since.is_none()).map(|at| at.moved(1));
+    let shortened = shortened.filter(|from| *from < span.to);
     if let Some(from) = shortened {
         span.from = from;
         found = queries(ctx).runs_under_way(filter, from, span.to).await?;

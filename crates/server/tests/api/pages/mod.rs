@@ -201,7 +201,7 @@ async fn where_much_runs_the_timeline_shows_a_shorter_time_in_full() {
     }
     let router = router(world.app.clone());
     let (_, page) = see(&router, "/runs?view=timeline").await;
-    assert!(page.contains("Too many runs to show more than 6.0 s of them."), "{page}");
+    assert!(page.contains("Too many runs to show more than 5.9 s of them."), "{page}");
     assert!(!page.contains("Only the newest 600 runs are shown"), "all of that time is shown");
     let (_, page) = see(&router, "/runs?view=timeline&since=1h").await;
     assert!(page.contains("Only the newest 600 runs are shown"), "an hour was asked for: {page}");

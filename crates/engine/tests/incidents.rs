@@ -303,6 +303,10 @@ async fn incidents_like_this_one_are_found_by_identifier_then_by_title() {
     let incident = world.read(now).await;
     let found = world.engine.queries().similar(&incident, 5).await.unwrap();
     assert_eq!(found.iter().map(|other| other.id).collect::<Vec<_>>(), [first, alike]);
+    // Neither has an identifier, as incidents that people start.
+    let again = world.incident("the backup is late", None).await;
+    let found = world.engine.queries().similar(&world.read(again).await, 5).await.unwrap();
+    assert_eq!(found.iter().map(|other| other.title.as_str()).collect::<Vec<_>>(), ["the backup is late"]);
     world.change(now, IncidentCommand::WritePostmortem { text: "one".into(), by: anna() }).await;
     world.change(now, IncidentCommand::WritePostmortem { text: "two".into(), by: anna() }).await;
     assert_eq!(world.engine.queries().postmortem(&world.read(now).await).await.unwrap(), "two");

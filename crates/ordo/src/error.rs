@@ -78,7 +78,7 @@ impl Error {
     pub(crate) fn problem(code: &str, title: &str, detail: &str, mut fields: Vec<(String, String)>) -> Error {
         fields.retain(|(_, message)| !detail.contains(message.as_str()));
         let mut error = Error::failed(title).fields(fields);
-        error.said.detail = Some(detail.to_owned()).filter(|detail| !detail.is_empty() && detail != title);
+        error.said.detail = Some(detail.to_owned()).filter(|detail| !is_said(title, detail));
         error.said.code = Some(code.to_owned());
         error
     }
@@ -160,6 +160,13 @@ impl Error {
         }
         text
     }
+}
+
+/// Whether a title has said all that a detail says: `No such secret: there is no such secret`.
+fn is_said(title: &str, detail: &str) -> bool {
+    let plain = |text: &str| text.trim_end_matches('.').to_lowercase();
+    let (title, detail) = (plain(title), plain(detail));
+    detail.is_empty() || detail.strip_prefix("there is ").unwrap_or(&detail) == title
 }
 
 /// An error and its causes in one line; a cause that only repeats what was said is left out.

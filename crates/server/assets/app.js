@@ -7,6 +7,7 @@ import { startKeys } from "./keys.js";
 import { startSelection } from "./select.js";
 import { startForm } from "./form.js";
 import { startCopy } from "./copy.js";
+import { startRefill } from "./refill.js";
 import { startViews } from "./views.js";
 
 startTimes();
@@ -17,4 +18,5 @@ startKeys();
 startSelection();
 startForm();
 startCopy();
+startRefill();
 startViews();

@@ -31,6 +31,9 @@ export function show(text) {
   morph(document.getElementById("main"), main);
   const nav = page.getElementById("nav");
   if (nav) morph(document.getElementById("nav"), nav);
+  // The zone of its times is said beside the page: the first one is made before that of the browser is known.
+  const settings = page.querySelector(".settings");
+  if (settings) morph(document.querySelector(".settings"), settings);
   document.documentElement.dataset.now = page.documentElement.dataset.now;
   for (const listener of listeners) listener();
 }
@@ -100,12 +103,22 @@ let again = AGAIN;
 let retry;
 let lostSince = 0;
 
+/** In the zone in which the page shows its times. */
+function timeOfDay(at) {
+  const zone = document.querySelector(".settings .zone")?.textContent;
+  try {
+    return new Date(at).toLocaleTimeString([], { timeZone: zone });
+  } catch {
+    return new Date(at).toLocaleTimeString();
+  }
+}
+
 /** The server is out of reach: what the page shows is from before, and it says so. */
 function lose() {
   if (lostSince === 0) {
     lostSince = Date.now();
     const since = document.getElementById("offline-since");
-    if (since) since.textContent = new Date(lostSince).toLocaleTimeString();
+    if (since) since.textContent = timeOfDay(lostSince);
     document.getElementById("said").textContent = "The server does not answer";
   }
   notify();

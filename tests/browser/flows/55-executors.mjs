@@ -30,7 +30,7 @@ flow("an executor that dials in appears, and a waiting run says why until then",
   await working(world, ["--group", "films", "--name", "studio-1", "--capacity", "3"], async () => {
     // The page is not loaded again: it is live.
     const row = page.getByRole("row").filter({ hasText: "studio-1" });
-    await row.getByText("online").waitFor();
+    await row.getByText("alive").waitFor();
     await row.getByText("of 3").waitFor();
     check((await row.innerText()).includes("films"), await row.innerText());
     await page.goto(`${url}/runs/${run_id}`);

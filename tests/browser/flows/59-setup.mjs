@@ -87,7 +87,7 @@ flow("a channel is made, tried, changed, used by a chain and removed", async ({ 
     check(found.length === 0, `${what}: ${found.join("\n")}`);
   };
   await page.goto(`${world.url}/channels`);
-  await page.getByRole("link", { name: "New Webhook", exact: true }).click();
+  await page.getByRole("link", { name: "New channel: Webhook", exact: true }).click();
   await page.getByLabel("Name", { exact: true }).fill("team");
   await page.getByLabel("Address").fill("nowhere");
   await page.getByRole("button", { name: "Create channel" }).click();
@@ -116,7 +116,7 @@ flow("a channel is made, tried, changed, used by a chain and removed", async ({ 
   await page.getByText("is not a step").waitFor();
   await page.getByLabel("Steps").fill("anna via team\n15m ben via team");
   await page.getByRole("button", { name: "Create chain" }).click();
-  await page.getByText("Created night: the next incident takes it").waitFor();
+  await page.getByText("Created night: incidents that name it take it").waitFor();
   await accessible("the page of a chain");
   await world.api("POST", "/v1/incidents", { title: "Payments are slow", escalation: "night" });
   for (let tries = 0; taken.length < 2 && tries < 200; tries += 1) await page.waitForTimeout(50);

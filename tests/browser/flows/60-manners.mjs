@@ -156,3 +156,26 @@ flow("everything works below a path prefix", async ({ browser }) => {
   await context.close();
   await below.stop();
 });
+
+flow("what was typed comes back when the server refuses it", async ({ page, url, world, jobs }) => {
+  await page.goto(`${url}/jobs/${jobs.heartbeat.id}`);
+  await page.getByText("Run with another input").click();
+  const input = page.locator("#tool_input");
+  const typed = '{"script": "echo half';
+  await input.fill(typed);
+  await page.getByRole("button", { name: "Run with this input" }).click();
+  await page.getByText("the input is not JSON").waitFor();
+  check((await input.isVisible()) && (await input.inputValue()) === typed, "the input is there again");
+  await page.goto(`${url}/jobs/${jobs.heartbeat.id}`);
+  check((await input.inputValue()) !== typed, "once");
+
+  // A limit in bytes is met by letters that take two.
+  const incident = await world.api("POST", "/v1/incidents", { title: "The ledger is wrong", identifier: "refused-postmortem" });
+  await page.goto(`${url}/incidents/${incident.id}/postmortem`);
+  const text = page.getByLabel("Analysis");
+  const long = "ü".repeat(Number(await text.getAttribute("maxlength")) - 1);
+  await text.fill(long);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator("#flash .bad").waitFor();
+  check(new URL(page.url()).pathname.endsWith("/postmortem") && (await text.inputValue()) === long, "the postmortem is not lost");
+});

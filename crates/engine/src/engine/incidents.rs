@@ -183,6 +183,15 @@ impl Queries {
         Ok(WorkedOn { worst, count, is_cut })
     }
 
+    /// The incidents that have not ended, page by page: the worst first, and of those the oldest.
+    pub async fn unresolved(
+        &self,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<ListPage<Versioned<Incident>>, Fault> {
+        self.objects::<Incident>(&IndexRange { after, ..IndexRange::all(INCIDENTS_WORKED_ON, limit) }).await
+    }
+
     async fn worst_by_status(&self, limit: usize) -> Result<Vec<Versioned<Incident>>, Fault> {
         let open = IncidentStatus::ALL.into_iter().filter(|status| !status.is_ended());
         let prefixes: Vec<Vec<u8>> = open.map(|status| vec![status.code()]).collect();
@@ -274,8 +283,9 @@ impl Queries {
         if found.len() < limit {
             let newest = self.incidents(&IncidentFilter::default(), None, SIMILAR_LOOKED_AT).await?.items;
             let words = title_words(&incident.title);
-            let others =
-                newest.into_iter().filter(|other| other.id != incident.id && other.identifier != incident.identifier);
+            // Those of the same identifier are found already; most that people start have none.
+            let is_known = |other: &Incident| other.identifier.is_some() && other.identifier == incident.identifier;
+            let others = newest.into_iter().filter(|other| other.id != incident.id && !is_known(other));
             let mut alike: Vec<(usize, Versioned<Incident>)> = others
                 .map(|other| (likeness_percent(&words, &title_words(&other.title)), other))
                 .filter(|(percent, _)| *percent >= SIMILAR_FROM_PERCENT)

@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 
 const SLOT: i64 = 1_000;
 /// How many labels of those that fire in a bin are given.
-const NAMED_MAX: usize = 5;
+pub const BIN_JOBS_MAX: usize = 5;
 
 /// From this moment on, so much of each pool is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub(super) fn bins(jobs: &[PlannedJob], curve: &[LoadStep], bounds: &[Timestamp]
     for (job, fire) in counted.flat_map(|job| job.fires.iter().map(move |fire| (job, fire))) {
         if let Some(bin) = place(*fire).and_then(|place| bins.get_mut(place)) {
             bin.fires += 1;
-            if bin.jobs.len() < NAMED_MAX && bin.jobs.last() != Some(&job.label) {
+            if bin.jobs.len() < BIN_JOBS_MAX && bin.jobs.last() != Some(&job.label) {
                 bin.jobs.push(job.label.clone());
             }
         }

@@ -10,6 +10,7 @@ mod load;
 mod tests;
 
 pub use clock_changes::{ZoneClockChange, clock_changes};
+pub use load::BIN_JOBS_MAX;
 use serde::{Deserialize, Serialize};
 
 use crate::id::JobId;

@@ -25,7 +25,7 @@ use ordo_model::zones::Zones;
 
 const AFTER: &str = "\
 First steps:
-  ordo demo                                    a made-up fleet with a week of history, to look around
+  ordo demo                                    a made-up fleet with a week of history
   ordo serve                                   the daemon; leave it running
   ordo job add hello --every 10s -- echo hi    in another terminal
   ordo run list                                what ran
@@ -47,20 +47,23 @@ pub(crate) struct Cli {
     pub(crate) command: OrdoCommand,
 }
 
+/// Under this they stand in the help, apart from what a command has of its own.
+const EVERYWHERE: &str = "Common options";
+
 /// Understood by every command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Common {
     /// The output format
-    #[arg(long, short, global = true, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+    #[arg(long, short, global = true, help_heading = EVERYWHERE, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
     pub(crate) output: Format,
     /// The daemon to talk to: https://…, http://… or unix:PATH [default: the socket in .ordo here or above, then http://127.0.0.1:7070]
-    #[arg(long, global = true, env = "ORDO_SERVER", value_name = "URL", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, env = "ORDO_SERVER", value_name = "URL", hide_env_values = true)]
     pub(crate) server: Option<String>,
     /// Also trust the certificate authority in this PEM file for https://
-    #[arg(long, global = true, env = "ORDO_CA_FILE", value_name = "FILE", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, env = "ORDO_CA_FILE", value_name = "FILE", hide_env_values = true)]
     pub(crate) ca_file: Option<PathBuf>,
     /// The configuration file [default: ./ordo.toml]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
 
@@ -216,18 +219,50 @@ const LISTED: [&str; 13] = [
     "subscriptions",
 ];
 
-/// What was typed, with the word that goes without saying: `ordo jobs` is `ordo jobs list`.
+/// What was typed, with the word that goes without saying: `ordo jobs` is `ordo jobs list`, whatever options stand around it.
 pub(crate) fn typed(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
-    let is_listed = words.get(1).and_then(|word| word.to_str()).is_some_and(|word| LISTED.contains(&word));
-    let is_alone = words.get(2).is_none_or(|next| {
+    let command = after_common_options(&words, 1);
+    let is_listed = words.get(command).and_then(|word| word.to_str()).is_some_and(|word| LISTED.contains(&word));
+    let is_alone = words.get(after_common_options(&words, command + 1)).is_none_or(|next| {
         let next = next.to_string_lossy();
         next.starts_with('-') && !["-h", "--help", "-V", "--version"].contains(&next.as_ref())
     });
     if is_listed && is_alone {
-        words.insert(2, "list".into());
+        words.insert(command + 1, "list".into());
     }
     words
+}
+
+/// The place of the first word from there on that is no option of every command and no value of one.
+fn after_common_options(words: &[OsString], from: usize) -> usize {
+    let common = Common::augment_args(clap::Command::new("ordo"));
+    let is_long = |word: &str| common.get_arguments().filter_map(|option| option.get_long()).any(|long| word == long);
+    let is_short = |word: &str| {
+        common.get_arguments().filter_map(|option| option.get_short()).any(|short| word.starts_with(short))
+    };
+    let mut place = from;
+    while let Some(word) = words.get(place).map(|word| word.to_string_lossy()) {
+        place += match word.strip_prefix("--") {
+            Some(long) => match long.split_once('=') {
+                Some((name, _)) if is_long(name) => 1,
+                None if is_long(long) => 2,
+                Some(_) | None => return place,
+            },
+            None => match word.strip_prefix('-') {
+                // `-o json` or `-ojson`
+                Some(short) if is_short(short) => {
+                    if short.chars().count() == 1 {
+                        2
+                    } else {
+                        1
+                    }
+                }
+                Some(_) | None => return place,
+            },
+        };
+    }
+    place
 }
 
 impl OrdoCommand {
@@ -252,9 +287,28 @@ mod tests {
     fn a_plural_alone_lists() {
         assert_eq!(line("ordo jobs"), "ordo jobs list");
         assert_eq!(line("ordo nodes --watch"), "ordo nodes list --watch");
-        for whole in ["ordo", "ordo job", "ordo jobs --help", "ordo jobs show x", "ordo executors", "ordo --help"] {
+        for whole in [
+            "ordo",
+            "ordo job",
+            "ordo jobs --help",
+            "ordo jobs show x",
+            "ordo executors",
+            "ordo --help",
+            "ordo jobs -o json show x",
+            "ordo -o json jobs --help",
+            "ordo --output jobs",
+            "ordo -o",
+        ] {
             assert_eq!(line(whole), whole);
         }
+    }
+
+    #[test]
+    fn options_of_every_command_may_stand_before_a_plural() {
+        assert_eq!(line("ordo -o json jobs"), "ordo -o json jobs list");
+        assert_eq!(line("ordo -ojson --server=http://a:1 runs"), "ordo -ojson --server=http://a:1 runs list");
+        assert_eq!(line("ordo --output json --ca-file jobs hooks"), "ordo --output json --ca-file jobs hooks list");
+        assert_eq!(line("ordo jobs -o json --state active"), "ordo jobs list -o json --state active");
     }
 
     #[test]

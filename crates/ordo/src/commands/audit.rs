@@ -26,12 +26,13 @@ pub(crate) async fn run(talk: &CommandSession, args: &AuditArgs) -> Result<Exit>
         ("since", moment("--since", &args.since)?),
         ("until", moment("--until", &args.until)?),
     ];
-    pages::show(talk, "/v1/audit", &filters, &args.pages, |entries| human(talk, entries)).await
+    let is_filtered = filters.iter().any(|(_, value)| value.is_some());
+    pages::show(talk, "/v1/audit", &filters, &args.pages, |entries| human(talk, entries, is_filtered)).await
 }
 
-fn human(talk: &CommandSession, entries: &[Value]) -> String {
+fn human(talk: &CommandSession, entries: &[Value], is_filtered: bool) -> String {
     if entries.is_empty() {
-        return "Nobody has changed anything.\n".to_owned();
+        return if is_filtered { "No change matches.\n" } else { "Nobody has changed anything.\n" }.to_owned();
     }
     let row = |entry: &Value| {
         let at = time::of(&entry["at"]).map(|at| time::absolute(at, &talk.zone));

@@ -7,7 +7,7 @@ use super::pages;
 use super::talk::CommandSession;
 use crate::cli::RefreshArgs;
 use crate::error::{Error, Exit, Result};
-use crate::output::{short_id, table, time};
+use crate::output::{self, short_id, table, time};
 
 const PATH: &str = "/v1/executors";
 const TOOLS_SHOWN: usize = 40;
@@ -26,6 +26,7 @@ pub(crate) async fn drain(talk: &CommandSession, name: &str) -> Result<Exit> {
         1 => format!("{name} gets no more work; 1 run goes on to its end\n"),
         _ => format!("{name} gets no more work; {runs} runs go on to their end\n"),
     })?;
+    output::note("it then leaves; to bring it back, start it again on its machine");
     Ok(Exit::Done)
 }
 

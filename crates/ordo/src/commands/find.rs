@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::pages;
 use super::talk::CommandSession;
 use crate::error::{Error, Result};
-use crate::output::short_id;
+use crate::output::{short_id, time};
 
 /// How many jobs of one label are listed.
 const SAME_LABEL_MAX: usize = 20;
@@ -17,29 +17,41 @@ const LOOKED_THROUGH: usize = 2_000;
 
 /// The id of a job. Of several with the label, the only one that is not over is meant.
 pub(crate) async fn job(talk: &CommandSession, name: &str) -> Result<String> {
+    let missing = || Error::failed(format!("no job is called {name:?}")).hint("see: ordo job list");
+    job_if_any(talk, name).await?.ok_or_else(missing)
+}
+
+/// The same; None where there is none.
+async fn job_if_any(talk: &CommandSession, name: &str) -> Result<Option<String>> {
     if name.parse::<Uuid>().is_ok() {
-        return Ok(name.to_owned());
+        return Ok(Some(name.to_owned()));
     }
     let found = pages::items(talk, "/v1/jobs", &[("label", Some(name.to_owned()))], SAME_LABEL_MAX).await?.items;
     let alive: Vec<&Value> = found.iter().filter(|job| !is_over(job)).collect();
     match (alive.as_slice(), found.as_slice()) {
-        ([one], _) => Ok(text(one, "id")),
-        ([], [one]) => Ok(text(one, "id")),
-        ([], []) => match beginning(talk, "/v1/jobs", "job", name).await? {
-            Some(id) => Ok(id),
-            None => Err(Error::failed(format!("no job is called {name:?}")).hint("see: ordo job list")),
-        },
-        ([], many) => Err(ambiguous(name, many.iter())),
-        (many, _) => Err(ambiguous(name, many.iter().copied())),
+        ([one], _) => Ok(Some(text(one, "id"))),
+        ([], [one]) => Ok(Some(text(one, "id"))),
+        ([], []) => beginning(talk, "/v1/jobs", "job", name).await,
+        ([], many) => Err(ambiguous(talk, name, many.iter())),
+        (many, _) => Err(ambiguous(talk, name, many.iter().copied())),
     }
+}
+
+/// How many jobs of a label are not over, counted up to [`SAME_LABEL_MAX`].
+pub(crate) async fn alive(talk: &CommandSession, label: &str) -> Result<usize> {
+    let found = pages::items(talk, "/v1/jobs", &[("label", Some(label.to_owned()))], SAME_LABEL_MAX).await?.items;
+    Ok(found.iter().filter(|job| !is_over(job)).count())
 }
 
 fn is_over(job: &Value) -> bool {
     matches!(job["state"].as_str(), Some("finished" | "cancelled"))
 }
 
-fn ambiguous<'a>(name: &str, jobs: impl Iterator<Item = &'a Value>) -> Error {
-    let line = |job: &Value| (text(job, "id"), format!("{}, created {}", text(job, "state"), text(job, "created_at")));
+fn ambiguous<'a>(talk: &CommandSession, name: &str, jobs: impl Iterator<Item = &'a Value>) -> Error {
+    let created = |job: &Value| time::of(&job["created_at"]).map(|at| time::both(at, talk.now(), &talk.zone));
+    let line = |job: &Value| {
+        (text(job, "id"), format!("{}, created {}", text(job, "state"), created(job).unwrap_or_default()))
+    };
     Error::failed(format!("several jobs are called {name:?}")).fields(jobs.map(line).collect()).hint("use the id")
 }
 
@@ -113,7 +125,11 @@ pub(crate) async fn run_or_newest(talk: &CommandSession, name: &str) -> Result<F
     } else if let Some(id) = beginning(talk, "/v1/runs", "run", name).await? {
         return Ok(FoundRun { id, of_job: None });
     }
-    let job = job(talk, name).await?;
+    let missing = || {
+        Error::failed(format!("there is no run {name:?}, and no job is called so"))
+            .hint("see: ordo run list, ordo job list")
+    };
+    let job = job_if_any(talk, name).await?.ok_or_else(missing)?;
     match newest(talk, &job).await? {
         Some(id) => Ok(FoundRun { id, of_job: Some(job) }),
         None => Err(Error::failed(format!("{name} has not run yet")).hint("see when it will: ordo job preview")),

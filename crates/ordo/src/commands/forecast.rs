@@ -7,6 +7,7 @@ use std::path::Path;
 use ordo_api::forecast::{ForecastAnswer, ForecastFigures};
 use ordo_api::jobs::JobView;
 use ordo_model::forecast::{Collision, Forecast, QuietTime, Saturation, SelfOverlap, ZoneClockChange};
+use ordo_model::limits::FORECAST_FIRES_PER_JOB_MAX;
 use ordo_model::{Millis, Timestamp};
 use serde_json::{Value, json};
 
@@ -75,7 +76,10 @@ fn human(talk: &CommandSession, answer: &ForecastAnswer) -> String {
         ("Pool saturation", list(&forecast.saturations, |one| saturation(talk, one))),
         ("Fire in the same minute", list(&forecast.collisions, |one| collision(talk, one))),
         ("Fire again before they are likely to be over", list(&forecast.overlaps, |one| overlap(talk, one))),
-        ("Quiet", list(&forecast.quiet, |one| quiet(talk, one))),
+        (
+            if forecast.limits.is_empty() { "Quiet" } else { "Quiet, as far as is counted" },
+            list(&forecast.quiet, |one| quiet(talk, one)),
+        ),
         ("Clocks that change", list(&forecast.clock_changes, |one| clock_change(talk, one))),
         ("Left out", forecast.limits.clone()),
     ] {
@@ -91,13 +95,15 @@ fn headline(forecast: &Forecast) -> String {
     let fires = if forecast.fires == 1 { "fire" } else { "fires" };
     let steady = match forecast.steady_jobs {
         0 => String::new(),
-        1 => ", and one job that fires more often than is counted".to_owned(),
-        count => format!(", and {count} jobs that fire more often than is counted"),
+        1 => format!(", {FORECAST_FIRES_PER_JOB_MAX} of them of a job that fires too often to be counted by days"),
+        count => format!(
+            ", {FORECAST_FIRES_PER_JOB_MAX} of them of each of {count} jobs that fire too often to be counted by days"
+        ),
     };
     let unknown = match forecast.unknown_durations {
         0 => String::new(),
-        1 => "; of one job no run has completed yet, so its duration is not known".to_owned(),
-        count => format!("; of {count} jobs no run has completed yet, so their durations are not known"),
+        1 => "; how long one job takes is not known, it counts as instantaneous".to_owned(),
+        count => format!("; how long {count} jobs take is not known, they count as instantaneous"),
     };
     let runs = if forecast.peak() == 1 { "run" } else { "runs" };
     format!("{least}{} {fires}{steady}; up to {} {runs} at once{unknown}\n", forecast.fires, forecast.peak())
@@ -162,7 +168,11 @@ fn saturation(talk: &CommandSession, one: &Saturation) -> String {
 fn collision(talk: &CommandSession, one: &Collision) -> String {
     let named = one.jobs.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = if one.count as usize > NAMED { ", …" } else { "" };
-    let times = if one.times > 1 { format!(", and {} times more", one.times - 1) } else { String::new() };
+    let times = match one.times {
+        0 | 1 => String::new(),
+        2 => ", and once more".to_owned(),
+        times => format!(", and {} times more", times - 1),
+    };
     format!("{}{times}: {} jobs ({named}{more})", at(talk, one.at), one.count)
 }
 

@@ -76,7 +76,7 @@ fn verified(hook: &Value) -> String {
 
 fn hooks(talk: &CommandSession, items: &[Value]) -> String {
     if items.is_empty() {
-        return "No hooks yet: ordo hook add SLUG.\n".to_owned();
+        return "No hooks. Add one: ordo hook add SLUG\n".to_owned();
     }
     let row = |hook: &Value| {
         vec![
@@ -125,7 +125,8 @@ async fn remove(talk: &CommandSession, slug: &str) -> Result<Exit> {
     let left = hook["jobs"].as_array().map_or(0, Vec::len);
     talk.value(&hook, || format!("removed hook {slug}\n"))?;
     if left > 0 {
-        output::note(&format!("{left} job(s) still listen to it: see ordo job list --trigger webhook"));
+        let jobs = if left == 1 { "1 job still listens".to_owned() } else { format!("{left} jobs still listen") };
+        output::note(&format!("{jobs} to it: see ordo job list --trigger webhook"));
     }
     Ok(Exit::Done)
 }
@@ -160,7 +161,8 @@ async fn replay(talk: &CommandSession, args: &ReplayArgs) -> Result<Exit> {
     let id = find::one_of_many(talk, &listed, &[], "delivery", &args.delivery).await?;
     let delivery = talk.post_empty(&format!("{listed}/{id}/replay")).await?;
     let jobs = delivery["runs"].as_array().map_or(0, Vec::len);
-    talk.value(&delivery, || format!("replaying {id} for {jobs} job(s)\n"))?;
+    let jobs = if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") };
+    talk.value(&delivery, || format!("replaying {id} for {jobs}\n"))?;
     Ok(Exit::Done)
 }
 

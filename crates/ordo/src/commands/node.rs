@@ -8,6 +8,7 @@ use super::pages;
 use super::talk::CommandSession;
 use crate::cli::node::NodeCommand;
 use crate::error::{Exit, Result};
+use crate::locate::path_segment;
 use crate::output::{self, table, time};
 
 pub(crate) async fn run(talk: &CommandSession, command: NodeCommand) -> Result<Exit> {
@@ -36,7 +37,7 @@ fn human(talk: &CommandSession, nodes: &[Value]) -> String {
 }
 
 async fn drain(talk: &CommandSession, name: &str, draining: bool) -> Result<Exit> {
-    let path = format!("/v1/nodes/{name}/drain");
+    let path = format!("/v1/nodes/{}/drain", path_segment(name));
     let answer = talk.post(&path, &DrainNode { draining }).await?;
     talk.value(&answer, || match draining {
         true => format!("{name} leaves new work to the others; what runs there goes on\n"),

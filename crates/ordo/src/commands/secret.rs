@@ -22,7 +22,11 @@ pub(crate) async fn run(talk: &CommandSession, command: SecretSubcommand) -> Res
         SecretSubcommand::Reseal => {
             let done = talk.post_empty("/v1/store/reseal").await?;
             talk.value(&done, || {
-                format!("{} secrets are sealed with the first key; older ones can go\n", done["secrets"])
+                let count = match done["secrets"].as_u64() {
+                    Some(1) => "1 secret is".to_owned(),
+                    _ => format!("{} secrets are", done["secrets"]),
+                };
+                format!("{count} sealed with the first key; older ones can go\n")
             })?;
             Ok(Exit::Done)
         }
@@ -60,7 +64,7 @@ async fn set(talk: &CommandSession, args: &SetArgs) -> Result<Exit> {
 
 fn human(talk: &CommandSession, items: &[Value]) -> String {
     if items.is_empty() {
-        return "There are no secrets. Set one with: ordo secret set NAME\n".to_owned();
+        return "No secrets. Set one: ordo secret set NAME\n".to_owned();
     }
     let when =
         |item: &Value, field: &str| time::of(&item[field]).map(|at| time::ago(at, talk.now())).unwrap_or_default();

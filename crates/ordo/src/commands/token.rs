@@ -43,7 +43,7 @@ async fn add(talk: &CommandSession, args: &TokenAddArgs) -> Result<Exit> {
         let until = time::of(&made["expires_at"]).map(|end| format!(", until {}", time::absolute(end, &talk.zone)));
         let serves = made["serves"].as_str().filter(|_| args.role == RoleName::Executor);
         output::note(&format!(
-            "{} is {}{}{}; this is shown once:",
+            "{} has the role {}{}{}; this is shown once:",
             args.name,
             text(&made, "role"),
             serves.map(|scope| format!(" for {scope}")).unwrap_or_default(),

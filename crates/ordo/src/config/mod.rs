@@ -205,7 +205,11 @@ mod tests {
         assert!(refusal("[pools.fast]\nslots = 0").contains("at least 1"));
         assert!(refusal("[pools.fast]\nslots = 'x'").contains("ordo.toml"));
         assert!(refusal("[time]\nzones = 'latest'").contains("time.zones"));
-        assert!(refusal("[tools.x]\nargs = []").contains("command"));
+        assert!(refusal("[tools.x]\nargs = []").contains("tools.x: missing field `command`"));
+        let wrong = refusal("[tools.x]\ncommand = 'x'\nargs = 'a b'");
+        assert!(wrong.contains("tools.x.args: invalid type: string") && wrong.contains("ordo.toml"), "{wrong}");
+        assert!(refusal("[tools.x]\ncommand = 7").contains("tools.x.command: invalid type: integer"));
+        assert!(refusal("[tools.shell]\nenabled = 'yes'").contains("tools.shell.enabled: invalid type"));
         assert!(refusal("[serve\n").contains("ordo.toml"));
     }
 }

@@ -178,12 +178,45 @@ pub(crate) struct PoolSettings {
 }
 
 /// Built-in tools under their own names, every other name is a tool of one's own.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct ToolSettings {
     pub(crate) shell: ShellOptions,
     pub(crate) http: HttpOptions,
-    #[serde(flatten)]
     pub(crate) named: BTreeMap<String, NamedDefinition>,
+}
+
+/// Read name by name: `flatten` would forget under which key something is wrong.
+impl<'de> Deserialize<'de> for ToolSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ToolSettings, D::Error> {
+        struct ByName;
+
+        impl<'de> serde::de::Visitor<'de> for ByName {
+            type Value = ToolSettings;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("tools by their names")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut tools: A) -> Result<ToolSettings, A::Error> {
+                let (mut shell, mut http, mut named) = (None, None, BTreeMap::new());
+                while let Some(name) = tools.next_key::<String>()? {
+                    match name.as_str() {
+                        "shell" => shell = Some(tools.next_value()?),
+                        "http" => http = Some(tools.next_value()?),
+                        _ => drop(named.insert(name, tools.next_value()?)),
+                    }
+                }
+                let missing = serde::de::Error::missing_field;
+                Ok(ToolSettings {
+                    shell: shell.ok_or_else(|| missing("shell"))?,
+                    http: http.ok_or_else(|| missing("http"))?,
+                    named,
+                })
+            }
+        }
+
+        deserializer.deserialize_map(ByName)
+    }
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]

@@ -160,3 +160,61 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert_eq!(String::from_utf8_lossy(&piped.stderr), "");
     eventually("the pipe is read", || (!piped.stdout.is_empty()).then_some(()));
 }
+
+/// What a list or a command says must be true of what is there, not only of what was asked for.
+#[test]
+fn an_empty_answer_does_not_say_that_there_is_nothing_at_all() {
+    let world = World::new();
+    let _daemon = world.serve();
+    assert!(world.ordo(&["jobs"]).done().out.starts_with("No jobs. Add one: "));
+    assert!(world.ordo(&["incidents"]).done().out.starts_with("No incidents."));
+    assert!(world.ordo(&["audit"]).done().out.starts_with("Nobody has changed anything."));
+    world.ordo(&["job", "add", "hello", "--every", "1h", "--", "true"]).done();
+    world.ordo(&["incident", "start", "checkout is down"]).done();
+    assert_eq!(world.ordo(&["jobs", "--state", "paused"]).done().out, "No job matches.\n");
+    assert_eq!(world.ordo(&["incidents", "--status", "resolved"]).done().out, "No incident matches.\n");
+    assert_eq!(world.ordo(&["audit", "--actor", "nobody"]).done().out, "No change matches.\n");
+    let listed: serde_json::Value = serde_json::from_str(&world.ordo(&["-o", "json", "jobs"]).done().out).unwrap();
+    assert_eq!(listed[0]["label"], "hello");
+}
+
+#[test]
+fn a_second_job_of_the_same_name_is_no_surprise_later() {
+    let world = World::new();
+    let _daemon = world.serve();
+    let add = || world.ordo(&["job", "add", "hello", "--every", "1h", "--", "true"]).done();
+    assert_eq!(add().err, "");
+    assert!(add().err.contains("2 jobs are called hello now"), "whoever adds it hears of it");
+    world.ordo(&["job", "show", "hello"]).refused(1, &["several jobs are called \"hello\"", " UTC (", "use the id"]);
+    world.ordo(&["run", "show", "nothing"]).refused(1, &["there is no run \"nothing\", and no job is called so"]);
+}
+
+#[test]
+fn a_pause_is_shown_with_its_reason_and_a_refusal_says_it_once() {
+    let world = World::new();
+    let _daemon = world.serve();
+    world.ordo(&["job", "add", "hello", "--", "true"]).done();
+    world.ordo(&["job", "pause", "hello", "--reason", "moving house"]).done();
+    let shown = world.ordo(&["job", "show", "hello"]).done().out;
+    assert!(shown.contains("since 20") && shown.contains("): moving house"), "{shown}");
+    world.ordo(&["job", "resume", "hello"]).done();
+    world.ordo(&["job", "trigger", "hello", "--wait"]).done();
+    let refused = world.ordo(&["run", "cancel", "hello"]);
+    refused.refused(1, &["[run_over]"]);
+    assert_eq!(refused.err.to_lowercase().matches("the run is over").count(), 1, "{refused:?}");
+}
+
+#[test]
+fn a_run_that_is_tried_again_says_when_in_the_zone_of_its_reader() {
+    let world = World::new();
+    let _daemon = world.serve();
+    world.ordo(&["job", "add", "fails", "--retry", "1", "--backoff", "1h", "--", "false"]).done();
+    world.ordo(&["job", "trigger", "fails"]).done();
+    let shown = eventually("it waits for its next attempt", || {
+        let shown = world.command(&["run", "show", "fails"]).env("TZ", "Europe/Berlin").output().unwrap();
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        shown.contains("next attempt in ").then_some(shown)
+    });
+    let why = shown.lines().find(|line| line.starts_with("why")).unwrap();
+    assert!(why.ends_with(" CET") || why.ends_with(" CEST"), "{why}");
+}

@@ -51,7 +51,7 @@ fn whoever_calls_a_hook_runs_the_job_with_what_came() {
     assert!(listed.contains("push") && listed.contains("/ref"), "{listed}");
     assert_eq!(call(&daemon, "/hooks/nobody", "", "{}").0, 404);
     let removed = world.ordo(&["hook", "remove", "push"]).done();
-    assert!(removed.err.contains("1 job(s) still listen"), "{removed:?}");
+    assert!(removed.err.contains("1 job still listens"), "{removed:?}");
     assert_eq!(call(&daemon, "/hooks/push", "", "{}").0, 404);
     world.ordo(&["hook", "show", "push"]).refused(1, &["no hook"]);
 }
@@ -70,7 +70,7 @@ fn a_job_may_listen_before_its_hook_is_there_and_a_delivery_that_failed_is_repla
     world.write("mended", "");
     let id = delivery["id"].as_str().unwrap();
     let said = world.ordo(&["hook", "replay", "later", id]).done().out;
-    assert_eq!(said, format!("replaying {id} for 1 job(s)\n"));
+    assert_eq!(said, format!("replaying {id} for 1 job\n"));
     eventually("the replay is done", || Some(newest()).filter(|delivery| delivery["status"] == "done"));
     assert_eq!(world.runs("late").len(), 2);
     world.ordo(&["hook", "replay", "later", id]).refused(1, &["no longer kept"]);

@@ -44,6 +44,10 @@ fn a_drained_node_hands_over_within_seconds_while_what_runs_on_it_goes_on() {
     let others = |partitions: &[(String, u64)]| all(partitions) && of(partitions, "b") == 0;
     within(Duration::from_secs(60), "the others have its share", || others(&partitions(&worlds[0])).then_some(()));
     let handed_over = watch.elapsed();
+    // The dashboard shows who is drained, and takes it back.
+    let page = page(&worlds[0], &daemons[0], &["/nodes"]);
+    assert!(page.contains("draining") && page.contains("Let b accept work again"), "{page}");
+    assert!(page.contains("Drain a…") && !page.contains("Drain b…"), "{page}");
     println!("handed over within {handed_over}");
     assert!(handed_over.to_std() < HANDED_OVER_WITHIN, "{handed_over}");
 
@@ -55,10 +59,21 @@ fn a_drained_node_hands_over_within_seconds_while_what_runs_on_it_goes_on() {
         (ended.len() >= 10).then_some(ended)
     });
     assert!(runs.iter().all(|run| run["executor"] != "b"), "{runs:#?}");
+    self::page(&worlds[0], &daemons[0], &["/nodes/b/drain", "--data", "undo=yes"]);
+    let b = || worlds[0].json(&["node", "list"]).as_array().unwrap().iter().find(|node| node["name"] == "b").cloned();
+    eventually("b accepts work again", || b().filter(|b| b["state"] == "alive"));
     for daemon in daemons {
         let (code, said) = daemon.stop();
         assert_eq!(code, 0, "{said}");
     }
+}
+
+/// What the dashboard of a node answers; a path, and what else curl is to do.
+fn page(world: &World, daemon: &Daemon, asked: &[&str]) -> String {
+    let token = format!("Authorization: Bearer {}", world.read(".ordo/token").trim());
+    let url = format!("{}{}", daemon.place, asked[0]);
+    let answer = Command::new("curl").args(["-sSL", "-H", &token, &url]).args(&asked[1..]).output().unwrap();
+    String::from_utf8_lossy(&answer.stdout).into_owned()
 }
 
 /// A node of another binary in a folder.

@@ -34,12 +34,18 @@ pub(crate) async fn drain(
     body: Body,
 ) -> Result<Json<NodeDraining>, Problem> {
     let DrainNode { draining } = body.parse_or_default()?;
-    let Some(heard) = app.engine.drain_node(&name, draining).await? else {
+    ask(&app, &name, draining).await?;
+    Ok(Json(NodeDraining { name, draining }))
+}
+
+/// Asks a node to leave new work to the others, or to take some again.
+pub(crate) async fn ask(app: &App, name: &str, draining: bool) -> Result<(), Problem> {
+    let Some(heard) = app.engine.drain_node(name, draining).await? else {
         let detail = "the store has one node, and nobody to leave its work to: stop it instead";
         return Err(Problem::new(Code::MaintenanceRefused, detail));
     };
     match heard {
         0 => Err(Problem::new(Code::NodeNotFound, format!("there is no node {name:?}: see GET /v1/nodes"))),
-        _ => Ok(Json(NodeDraining { name, draining })),
+        _ => Ok(()),
     }
 }

@@ -34,8 +34,10 @@ pub(crate) async fn put(
     if !is_shared_name(&name) {
         return Err(SecretRefusal::BadName { name }.into());
     }
+    // Its stream outlives a removal, so the version does not say whether it is new.
+    let is_new = !app.engine.secrets().is_set(&name).await?;
     let kept = app.engine.secrets().put(&name, &SecretText::new(value)).await?;
-    let status = if kept.version == 1 { StatusCode::CREATED } else { StatusCode::OK };
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(SecretView::of(&kept))).into_response())
 }
 

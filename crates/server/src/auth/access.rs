@@ -91,6 +91,7 @@ const PAGES: &[PageRights] = &[
     ("/escalations/{name}/edit", &[("GET", ADMIN), ("POST", ADMIN)]),
     ("/escalations/{name}/remove", &[("POST", ADMIN)]),
     ("/nodes", &[("GET", READ)]),
+    ("/nodes/{name}/drain", &[("POST", ADMIN)]),
     ("/docs", &[("GET", READ)]),
     ("/docs/{*page}", &[("GET", READ)]),
     ("/notifications", &[("GET", READ)]),

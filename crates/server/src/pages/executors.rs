@@ -168,7 +168,7 @@ fn executor_row(ctx: &PageContext, listed: &ListedExecutor) -> ExecutorRow {
 
 fn state(presence: &Presence) -> Badge {
     let (text, class, icon) = match presence {
-        Presence::Alive => ("online", "completed", "active"),
+        Presence::Alive => ("alive", "completed", "active"),
         Presence::Draining => ("draining", "late", "paused"),
         Presence::Lost { .. } => ("lost", "failed", "failed"),
         Presence::Left => ("left", "skipped", "skipped"),

@@ -97,6 +97,7 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<App>)> {
         ("/escalations/{name}/edit", get(escalations::edit).post(escalations::change)),
         ("/escalations/{name}/remove", post(escalations::remove)),
         ("/nodes", get(nodes::nodes)),
+        ("/nodes/{name}/drain", post(nodes::drain)),
         ("/docs", get(docs::front)),
         ("/docs/{*page}", get(docs::page)),
         ("/notifications", get(notifications::show)),

@@ -1,13 +1,17 @@
 //! The page of nodes: who works on the same store, and how this one is doing.
 
 use askama::Template;
+use axum::extract::{Form, Path};
 use axum::response::Response;
 use ordo_engine::cluster::NodeView;
 
+use crate::api::nodes::ask;
+use crate::http::cookies::encode;
 use crate::http::problem::Problem;
 use crate::pages::home::bytes;
+use crate::pages::jobs::actions::{FormFields, field};
 use crate::pages::layout::answer;
-use crate::pages::layout::context::PageContext;
+use crate::pages::layout::context::{Flash, PageContext};
 use crate::pages::layout::html::Html;
 use crate::pages::layout::moment::length;
 use crate::pages::layout::shell::{NavSection, PageShell, queries};
@@ -19,6 +23,8 @@ struct NodesPage {
     shell: PageShell,
     facts: Vec<(&'static str, String)>,
     nodes: Vec<NodeRow>,
+    /// Whether some node has something to be done to it.
+    has_acts: bool,
     store: Vec<(&'static str, String)>,
 }
 
@@ -29,9 +35,13 @@ struct NodeRow {
     version: String,
     partitions: usize,
     seen: Html,
+    drain_href: String,
+    can_drain: bool,
+    can_undrain: bool,
 }
 
-fn node_row(ctx: &PageContext, node: NodeView) -> NodeRow {
+fn node_row(ctx: &PageContext, node: NodeView, is_alone: bool) -> NodeRow {
+    let may = ctx.viewer.may_admin && !is_alone;
     let (class, icon) = match node.state {
         "alive" => ("completed", "active"),
         "draining" => ("late", "paused"),
@@ -43,6 +53,9 @@ fn node_row(ctx: &PageContext, node: NodeView) -> NodeRow {
         version: node.version,
         partitions: node.partitions,
         seen: ctx.times().relative(node.seen_at),
+        drain_href: ctx.link(&format!("/nodes/{}/drain", encode(&node.name))),
+        can_drain: may && node.state == "alive",
+        can_undrain: may && node.state == "draining",
         name: node.name,
     }
 }
@@ -52,8 +65,12 @@ pub(crate) async fn nodes(ctx: PageContext) -> Result<Response, Problem> {
     let uptime = i64::try_from(ctx.app.since.elapsed().ms()).unwrap_or(i64::MAX);
     let count = |number: u64| grouped(usize::try_from(number).unwrap_or(usize::MAX));
     let nodes = ctx.app.engine.nodes().await?;
+    // A store of one node's own has nobody to leave the work to.
+    let is_alone = queries(&ctx).store().cluster().is_none();
+    let nodes: Vec<NodeRow> = nodes.into_iter().map(|node| node_row(&ctx, node, is_alone)).collect();
     let page = NodesPage {
-        nodes: nodes.into_iter().map(|node| node_row(&ctx, node)).collect(),
+        has_acts: nodes.iter().any(|node| node.can_drain || node.can_undrain),
+        nodes,
         facts: vec![
             ("Name", ctx.app.node.name.clone()),
             ("Version", env!("CARGO_PKG_VERSION").to_owned()),
@@ -73,4 +90,19 @@ pub(crate) async fn nodes(ctx: PageContext) -> Result<Response, Problem> {
         shell: PageShell::new(&ctx, NavSection::Nodes, "Nodes").await?,
     };
     answer::ok(&page)
+}
+
+/// `POST /nodes/{name}/drain`, with `undo` to take it back.
+pub(crate) async fn drain(ctx: PageContext, Path(name): Path<String>, Form(fields): FormFields) -> Response {
+    let draining = field(&fields, "undo").is_none();
+    let asked = match ctx.admin() {
+        Ok(()) => ask(&ctx.app, &name, draining).await,
+        Err(problem) => Err(problem),
+    };
+    let flash = match (asked, draining) {
+        (Ok(()), true) => Flash::good(format!("{name} leaves new work to the others; what runs there goes on")),
+        (Ok(()), false) => Flash::good(format!("{name} accepts work again")),
+        (Err(problem), _) => Flash::bad(problem.detail),
+    };
+    ctx.go("/nodes", &flash)
 }

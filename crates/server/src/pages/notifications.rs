@@ -21,15 +21,38 @@ use crate::pages::runs::outcome::{Counted, counted};
 const REPLAYED_MAX: usize = 1_000;
 const DEAD: &str = "dead_lettered";
 
-const NOTIFICATIONS: ListIntro = ListIntro {
-    section: NavSection::Notifications,
-    heading: "Notifications",
-    icon: "dead",
-    about: "Notifications that could not be delivered after all retries are listed here.",
-    commands: &[("The same on the command line", "ordo notification list --state dead_lettered")],
-    heads: &["Sender", "About", "Event", "State", "Written", "Last error", ""],
-    create: None,
-};
+const TWIN: &str = "The same on the command line";
+
+/// What is said of a state that no notification is in.
+fn intro(state: &str) -> ListIntro {
+    let (about, commands): (&'static str, &'static [(&'static str, &'static str)]) = match state {
+        "waiting" => (
+            "Notifications that wait to be sent, or for their next try, are listed here.",
+            &[(TWIN, "ordo notification list --state waiting")],
+        ),
+        "delivered" => (
+            "Notifications that were delivered are listed here.",
+            &[(TWIN, "ordo notification list --state delivered")],
+        ),
+        "silenced" => (
+            "Notifications that a silence held back are listed here.",
+            &[(TWIN, "ordo notification list --state silenced")],
+        ),
+        _ => (
+            "Notifications that could not be delivered after all retries are listed here.",
+            &[(TWIN, "ordo notification list --state dead_lettered")],
+        ),
+    };
+    ListIntro {
+        section: NavSection::Notifications,
+        heading: "Notifications",
+        icon: "dead",
+        about,
+        commands,
+        heads: &["Sender", "About", "Event", "State", "Written", "Last error", ""],
+        create: None,
+    }
+}
 
 /// `GET /notifications`
 pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Response, Problem> {
@@ -51,7 +74,7 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
         rows: found.items.iter().map(|one| row(&ctx, one)).collect(),
         next: found.next.map(|cursor| format!("{}&after={cursor}", address(&wanted))),
     };
-    listing::page(&ctx, &NOTIFICATIONS, shown).await
+    listing::page(&ctx, &intro(&wanted), shown).await
 }
 
 fn row(ctx: &PageContext, notification: &Versioned<Notification>) -> ListRow {
@@ -60,7 +83,9 @@ fn row(ctx: &PageContext, notification: &Versioned<Notification>) -> ListRow {
     let replay = match ctx.viewer.may_operate && is_dead {
         true => {
             let action = ctx.link(&format!("/notifications/{}/replay", notification.id));
-            button(&action, "/notifications", "Replay", &format!("the notification to {}", notification.sender))
+            // Back to the list that it was in.
+            let back = format!("/notifications?state={}", notification.state.name());
+            button(&action, &back, "Replay", &format!("the notification to {}", notification.sender))
         }
         false => Html::new(),
     };

@@ -84,6 +84,12 @@ impl Secrets {
         Ok(self.engine.command_with::<Secret>(Secret::id(name).id, command, extras).await?.state)
     }
 
+    /// Whether there is a secret of this name; one that was removed is not there.
+    pub async fn is_set(&self, name: &str) -> Result<bool, SecretsError> {
+        let found = self.engine.queries().object::<Secret>(Secret::id(name).id).await?;
+        Ok(found.is_some_and(|secret| secret.value.value.is_some()))
+    }
+
     /// The value, for whoever is about to use it.
     pub async fn reveal(&self, name: &str) -> Result<Option<SecretText>, SecretsError> {
         self.vault.reveal(name).await

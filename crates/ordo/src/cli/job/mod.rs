@@ -80,7 +80,7 @@ pub(crate) struct JobAddArgs {
     #[command(flatten)]
     pub(crate) policies: PolicyArgs,
     /// Create the job held: it does not fire until resumed
-    #[arg(long)]
+    #[arg(long, help_heading = "When")]
     pub(crate) held: bool,
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct JobUpdateArgs {
     #[command(flatten)]
     pub(crate) policies: PolicyArgs,
     /// Only if the job is still at this revision
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = None::<&str>)]
     pub(crate) if_revision: Option<u64>,
 }
 

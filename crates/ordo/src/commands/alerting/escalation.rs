@@ -1,6 +1,7 @@
 //! `ordo escalation add | list | show | update | remove`
 
 use ordo_api::alerting::escalations::{DefinedIn, EscalationChainPatch, EscalationChainView, NewEscalationChain};
+use ordo_engine::escalations::DEFAULT_ESCALATION;
 use ordo_model::incident::{Escalation, EscalationStep};
 use serde_json::Value;
 
@@ -36,7 +37,15 @@ async fn add(talk: &CommandSession, args: EscalationAddArgs) -> Result<Exit> {
     let EscalationAddArgs { chain, steps, ack_timeout } = args;
     let escalation = Escalation { steps, ack_timeout };
     let added = talk.post(PATH, &NewEscalationChain { name: chain.name.clone(), escalation }).await?;
-    talk.value(&added, || format!("added escalation chain {}: the next incident takes it", chain.name))?;
+    talk.value(&added, || {
+        let name = &chain.name;
+        match name == DEFAULT_ESCALATION {
+            true => format!("added escalation chain {name}: the next incident that names none takes it"),
+            false => {
+                format!("added escalation chain {name}: incidents take it that name it, as with --escalation {name}")
+            }
+        }
+    })?;
     Ok(Exit::Done)
 }
 

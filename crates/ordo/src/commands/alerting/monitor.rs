@@ -7,9 +7,11 @@ use serde_json::Value;
 use crate::cli::alerting::monitor::{AddMonitorArgs, MonitorSubcommand};
 use crate::commands::confirm;
 use crate::commands::find::text;
+use crate::commands::live::open;
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
+use crate::locate::path_segment;
 use crate::output::{table, time};
 
 pub(crate) async fn run(talk: &CommandSession, command: MonitorSubcommand) -> Result<Exit> {
@@ -43,24 +45,16 @@ async fn add(talk: &CommandSession, args: AddMonitorArgs) -> Result<Exit> {
         let due = time::of(&monitor["due_at"]).map(|at| time::both(at, talk.now(), &talk.zone)).unwrap_or_default();
         format!(
             "monitor {name} expects a ping by {due}\nping it at {}{}, or run: ordo watch --monitor {name} -- COMMAND",
-            address(talk),
+            open::base(talk).unwrap_or_else(|_| "http://SERVER:PORT".to_owned()),
             text(&monitor, "ping_path"),
         )
     })?;
     Ok(Exit::Done)
 }
 
-/// Where other machines reach the server; its socket is for this one only.
-fn address(talk: &CommandSession) -> &str {
-    match talk.client.target() {
-        ordo_client::Target::Http { url } => url,
-        ordo_client::Target::Socket(_) => "http://SERVER:PORT",
-    }
-}
-
 fn human(talk: &CommandSession, monitors: &[Value]) -> String {
     if monitors.is_empty() {
-        return "No monitors.\n".to_owned();
+        return "No monitors. Add one: ordo monitor add backup --every 1d\n".to_owned();
     }
     let row = |monitor: &Value| {
         let relative =
@@ -80,7 +74,7 @@ fn human(talk: &CommandSession, monitors: &[Value]) -> String {
 }
 
 async fn show(talk: &CommandSession, name: &str) -> Result<Exit> {
-    let monitor = talk.get(&format!("/v1/monitors/{name}")).await?;
+    let monitor = talk.get(&format!("/v1/monitors/{}", path_segment(name))).await?;
     talk.value(&monitor, || {
         let mut pairs: Vec<(&str, String)> = Vec::new();
         for field in [
@@ -111,7 +105,7 @@ async fn show(talk: &CommandSession, name: &str) -> Result<Exit> {
 }
 
 async fn remove(talk: &CommandSession, name: &str) -> Result<Exit> {
-    let monitor = talk.client.delete::<Value>(&format!("/v1/monitors/{name}")).await?;
+    let monitor = talk.client.delete::<Value>(&format!("/v1/monitors/{}", path_segment(name))).await?;
     talk.value(&monitor, || format!("removed monitor {name}"))?;
     Ok(Exit::Done)
 }

@@ -30,7 +30,7 @@ async fn list(talk: &CommandSession, args: &NotificationListArgs) -> Result<Exit
 
 fn human(talk: &CommandSession, state: &str, notifications: &[Value]) -> String {
     if notifications.is_empty() {
-        return format!("No notifications are {state}.\n");
+        return format!("No notifications are {}.\n", state.replace('_', "-"));
     }
     let id = short_id::shortened(notifications);
     let row = |notification: &Value| {

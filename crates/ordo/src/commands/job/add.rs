@@ -6,11 +6,12 @@ use ordo_model::strict;
 use serde_json::Value;
 
 use super::{request, when, words};
+use crate::cli::Format;
 use crate::cli::job::JobAddArgs;
-use crate::commands::hook;
 use crate::commands::talk::{CommandSession, wire};
+use crate::commands::{find, hook};
 use crate::error::{Error, Exit, Result};
-use crate::zone;
+use crate::{output, zone};
 
 pub(crate) async fn run(talk: &CommandSession, args: &JobAddArgs) -> Result<Exit> {
     let asked = args.trigger.tz.as_deref().and_then(zone::named);
@@ -25,7 +26,20 @@ pub(crate) async fn run(talk: &CommandSession, args: &JobAddArgs) -> Result<Exit
     let zone = asked.unwrap_or_else(|| words::zone_of(talk, &job));
     talk.value(&job, || words::describe_in(talk, &zone, "added", &job))?;
     hook::note_if_missing(talk, &job).await;
+    note_if_shared(talk, &args.label).await;
     Ok(Exit::Done)
+}
+
+/// A label need not be the only one of its kind, but whoever goes on with it should know.
+async fn note_if_shared(talk: &CommandSession, label: &str) {
+    if talk.format != Format::Table {
+        return;
+    }
+    // The job is added: that this could not be asked is no reason to fail.
+    let Ok(count) = find::alive(talk, label).await else { return };
+    if count > 1 {
+        output::note(&format!("{count} jobs are called {label} now: tell them apart by their ids, see ordo job list"));
+    }
 }
 
 async fn new_job(talk: &CommandSession, args: &JobAddArgs) -> Result<NewJob> {

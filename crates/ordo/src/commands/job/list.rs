@@ -20,12 +20,14 @@ pub(crate) async fn run(talk: &CommandSession, args: &JobListArgs) -> Result<Exi
         ("trigger", args.trigger.clone()),
         ("search", args.search.clone()),
     ];
-    pages::show(talk, "/v1/jobs", &filters, &args.pages, |jobs| human(talk, jobs)).await
+    let is_filtered = filters.iter().any(|(_, value)| value.is_some());
+    pages::show(talk, "/v1/jobs", &filters, &args.pages, |jobs| human(talk, jobs, is_filtered)).await
 }
 
-fn human(talk: &CommandSession, jobs: &[Value]) -> String {
+fn human(talk: &CommandSession, jobs: &[Value], is_filtered: bool) -> String {
     if jobs.is_empty() {
-        return "No jobs. Add one: ordo job add hello --every 10s -- echo hi\n".to_owned();
+        let none = "No jobs. Add one: ordo job add hello --every 10s -- echo hi\n";
+        return if is_filtered { "No job matches.\n" } else { none }.to_owned();
     }
     let id = short_id::shortened(jobs);
     let row = |job: &Value| {

@@ -24,6 +24,7 @@ fn human(talk: &CommandSession, job: &Value) -> String {
         ("state", talk.paint.state(&text(job, "state"))),
         ("runs", words::trigger(job)),
     ];
+    pairs.extend(at("paused_since").map(|since| ("paused", paused(&since, job))));
     pairs.extend(at("next_tick_at").map(|next| ("next", next)));
     pairs.extend(job["description"].as_str().map(|text| ("description", text.to_owned())));
     pairs.extend(job["description_url"].as_str().map(|url| ("runbook", url.to_owned())));
@@ -52,11 +53,23 @@ fn human(talk: &CommandSession, job: &Value) -> String {
         pairs.extend(job.get(field).filter(|value| !value.is_null()).map(|_| (name, text(job, field))));
     }
     pairs.push(("retry", retry(job)));
-    pairs.push(("keeps", format!("{} runs, at most {}", job["retention"]["runs"], text(&job["retention"], "age"))));
+    pairs.push(("keeps", retention(&job["retention"])));
     pairs.push(("revision", text(job, "revision")));
     pairs.extend(at("created_at").map(|at| ("created", at)));
     pairs.extend(at("updated_at").map(|at| ("updated", at)));
     table::fields(&pairs, talk.paint)
+}
+
+fn paused(since: &str, job: &Value) -> String {
+    match job["paused_reason"].as_str() {
+        Some(reason) => format!("since {since}: {reason}"),
+        None => format!("since {since}"),
+    }
+}
+
+fn retention(retention: &Value) -> String {
+    let runs = if retention["runs"] == 1 { "1 run".to_owned() } else { format!("{} runs", retention["runs"]) };
+    format!("{runs}, at most {}", text(retention, "age"))
 }
 
 fn tags(job: &Value) -> Option<String> {

@@ -47,7 +47,7 @@ async fn object(talk: &CommandSession, name: &str) -> Result<String> {
 }
 
 /// Where browsers find the daemon: a socket is not for them.
-fn base(talk: &CommandSession) -> Result<String> {
+pub(crate) fn base(talk: &CommandSession) -> Result<String> {
     match talk.client.target() {
         Target::Http { url } => Ok(url.trim_end_matches('/').to_owned()),
         Target::Socket(_) => match StateFolder::nearest_with(SOCKET).and_then(|folder| folder.read_address()) {

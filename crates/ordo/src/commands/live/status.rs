@@ -22,13 +22,16 @@ fn human(talk: &CommandSession, status: &Value) -> String {
     let ready = if status["ready"] == true { talk.paint.good("ready") } else { talk.paint.warn("not ready") };
     let counters = &status["counters"];
     let mut pairs = vec![
-        ("daemon", format!("{ready} for {up}, version {}, at {}", text(status, "version"), talk.client.target())),
+        ("daemon", format!("{ready}, up {up}, version {}, at {}", text(status, "version"), talk.client.target())),
         ("node", format!("{}, tick rate {}", text(status, "node"), text(status, "tick_rate"))),
         ("time zones", time_zones(&status["time_zones"])),
         ("tools", names(&status["tools"])),
         (
             "fired",
-            format!("{}, of these {} late; {} skipped", counters["triggered"], counters["late"], counters["skipped"]),
+            format!(
+                "{} on this node since it started: {} late; {} skipped",
+                counters["triggered"], counters["late"], counters["skipped"]
+            ),
         ),
         (
             "ended",
@@ -37,7 +40,7 @@ fn human(talk: &CommandSession, status: &Value) -> String {
                 counters["completed"], counters["failed"], counters["cancelled"]
             ),
         ),
-        ("soon", format!("{} due within the horizon", status["ring"])),
+        ("ring", ring(status["ring"].as_u64().unwrap_or(0))),
     ];
     for pool in status["pools"].as_array().into_iter().flatten() {
         pairs.push((
@@ -73,6 +76,14 @@ fn mirror(talk: &CommandSession, mirror: &Value) -> String {
     }
     let error = mirror["last_error"].as_str().map(|error| format!(": {error}")).unwrap_or_default();
     words.join(", ") + &error
+}
+
+/// What is due soon, runs and whatever else has its time.
+fn ring(alarms: u64) -> String {
+    match alarms {
+        1 => "1 alarm in memory".to_owned(),
+        _ => format!("{alarms} alarms in memory"),
+    }
 }
 
 /// `2026a (bundled)`

@@ -51,7 +51,7 @@ fn human(talk: &CommandSession, runs: &[Value], is_filtered: bool) -> String {
             words::took(run).unwrap_or_else(|| "-".to_owned()),
             words::lateness(run).unwrap_or_else(|| "-".to_owned()),
             id(run),
-            words::reason(run).map(|why| table::short(&why, REASON_SHOWN)).unwrap_or_default(),
+            words::reason(talk, run).map(|why| table::short(&why, REASON_SHOWN)).unwrap_or_default(),
         ]
     };
     let names = ["STATUS", "LABEL", "FIRED", "TOOK", "LATE", "ID", "WHY"];

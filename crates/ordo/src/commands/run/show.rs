@@ -21,7 +21,7 @@ fn human(talk: &CommandSession, run: &Value) -> String {
         ("job", format!("{} ({})", text(run, "label"), text(run, "job_id"))),
         ("status", talk.paint.state(&text(&run["status"], "type"))),
     ];
-    pairs.extend(words::reason(run).map(|why| ("why", why)));
+    pairs.extend(words::reason(talk, run).map(|why| ("why", why)));
     pairs.push(("cause", cause(run)));
     for (name, field) in
         [("scheduled", "scheduled_for"), ("fired", "fired_at"), ("started", "started_at"), ("finished", "finished_at")]

@@ -11,18 +11,22 @@ use crate::output::time;
 pub(crate) fn outcome(talk: &CommandSession, run: &Value) -> String {
     let status = text(&run["status"], "type");
     let took = took(run).map(|took| format!(" in {took}")).unwrap_or_default();
-    let why = reason(run).map(|why| format!(": {why}")).unwrap_or_default();
+    let why = reason(talk, run).map(|why| format!(": {why}")).unwrap_or_default();
     format!("{} {} (run {}){took}{why}", talk.paint.state(&status), text(run, "label"), text(run, "id"))
 }
 
 /// Why a run ended as it did, or waits.
-pub(crate) fn reason(run: &Value) -> Option<String> {
+pub(crate) fn reason(talk: &CommandSession, run: &Value) -> Option<String> {
     let status = &run["status"];
     if let Some(gap) = status["gap"]["count"].as_u64().filter(|count| *count > 1) {
         return Some(format!("{}, {gap} occurrences", text(status, "reason")));
     }
     if let Some(at) = time::of(&status["retry_at"]) {
-        return Some(format!("tried again at {at}"));
+        let (now, exact) = (talk.now(), time::absolute(at, &talk.zone));
+        return Some(match at > now {
+            true => format!("next attempt {}, at {exact}", time::relative(at, now)),
+            false => format!("next attempt due since {exact}"),
+        });
     }
     if let Some(why) = status["cancelling"].as_str() {
         return Some(format!("being cancelled: {why}"));

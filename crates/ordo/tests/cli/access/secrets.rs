@@ -162,7 +162,7 @@ fn a_new_key_takes_the_place_of_the_old_one_without_a_restart() {
     let old = world.read(".ordo/secret.key");
     let new = "5a".repeat(32);
     world.write(".ordo/secret.key", &format!("{new}\n{old}"));
-    assert!(world.ordo(&["secret", "reseal"]).done().out.starts_with("1 secrets"));
+    assert!(world.ordo(&["secret", "reseal"]).done().out.starts_with("1 secret is"));
     world.write(".ordo/secret.key", &format!("{new}\n"));
     assert_eq!(world.ordo(&["job", "trigger", "uses", "--wait"]).done().out, "***\n");
 }

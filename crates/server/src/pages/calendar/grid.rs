@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 use ordo_model::Timestamp;
-use ordo_model::forecast::{Forecast, ForecastBin};
+use ordo_model::forecast::{BIN_JOBS_MAX, Forecast, ForecastBin};
 
 use super::{HOURS, of_day};
 use crate::pages::layout::html::Html;
@@ -103,8 +103,11 @@ fn words(bin: &ForecastBin, is_skipped: bool, is_exact: bool, times: &Times) -> 
         return format!("{when}: {nothing}");
     }
     let fires = counted(Counted { count: bin.fires as usize, is_exact }, "fire", "fires");
-    let more = if bin.fires as usize > bin.jobs.len() { " …" } else { "" };
-    format!("{when}: {fires}, up to {} runs at once: {}{more}", bin.peak, bin.jobs.join(", "))
+    let at_once = counted(Counted::exactly(bin.peak as usize), "run", "runs");
+    // A bin names no more jobs than this, whether there are others or not.
+    let more = if bin.jobs.len() >= BIN_JOBS_MAX { ", …" } else { "" };
+    let named = bin.jobs.iter().take(BIN_JOBS_MAX - 1).map(String::as_str).collect::<Vec<_>>().join(", ");
+    format!("{when}: {fires}, up to {at_once} at once: {named}{more}")
 }
 
 /// `1,234+` where not every fire is counted.
@@ -142,8 +145,8 @@ pub(super) fn weeks(
             },
             is_today: *day == today,
             is_past: *day < today,
-            fires: match (fires, forecast.is_exact) {
-                (1, true) => "1 fire".to_owned(),
+            fires: match fires {
+                1 => format!("{} fire", at_least(forecast, grouped(fires))),
                 _ => format!("{} fires", at_least(forecast, grouped(fires))),
             },
             peak: bins
@@ -198,6 +201,24 @@ fn clock(day: Date, forecast: &Forecast, times: &Times) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_hour_names_its_jobs_and_says_that_there_are_more_only_then() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let times = Times::new(at("2026-11-15T12:00:00Z"), "UTC", false);
+        let bin = |fires: u32, jobs: &[&str], peak: u32| ForecastBin {
+            from: at("2026-11-16T02:00:00Z"),
+            to: at("2026-11-16T03:00:00Z"),
+            fires,
+            jobs: jobs.iter().map(|job| (*job).to_owned()).collect(),
+            peak,
+        };
+        let said = |bin: &ForecastBin| words(bin, false, true, &times);
+        assert_eq!(said(&bin(60, &["hello"], 1)), "Mon 02:00 – 03:00: 60 fires, up to 1 run at once: hello");
+        assert_eq!(said(&bin(2, &["a", "b"], 2)), "Mon 02:00 – 03:00: 2 fires, up to 2 runs at once: a, b");
+        let many = said(&bin(9, &["a", "b", "c", "d", "e"], 9));
+        assert!(many.ends_with("9 runs at once: a, b, c, d, …"), "{many}");
+    }
 
     #[test]
     fn few_fires_are_seen_beside_many() {

@@ -1,6 +1,7 @@
 //! What a forecast says, in words.
 
 use ordo_model::forecast::{Collision, Forecast, LearnedDuration, QuietTime, Saturation, SelfOverlap};
+use ordo_model::limits::{FORECAST_FIRES_PER_JOB_MAX, FORECAST_QUIET_MIN};
 use ordo_model::{Millis, Timestamp};
 
 use crate::pages::layout::context::PageContext;
@@ -21,7 +22,7 @@ pub(super) struct CalendarFinding {
     pub(super) lines: Vec<FindingLine>,
     pub(super) more: usize,
     /// What is said when there is nothing.
-    pub(super) none: &'static str,
+    pub(super) none: String,
 }
 
 pub(super) struct FindingLine {
@@ -48,19 +49,25 @@ pub(super) fn notes(forecast: &Forecast) -> Vec<String> {
     let mut notes = Vec::new();
     if forecast.steady_jobs > 0 {
         let jobs = counted(Counted::exactly(forecast.steady_jobs as usize), "job fires", "jobs fire");
-        let their = if forecast.steady_jobs == 1 { "its" } else { "their" };
-        notes.push(format!("{jobs} too often to be counted one by one; the load is estimated from {their} rate."));
+        let (their, each) = if forecast.steady_jobs == 1 { ("its", "") } else { ("their", " each") };
+        notes.push(format!(
+            "{jobs} too often to be counted one by one: the total has {} of {their} fires{each}, days and hours have none, \
+             and the load is estimated from {their} rate.",
+            grouped(FORECAST_FIRES_PER_JOB_MAX)
+        ));
     }
     if forecast.unknown_durations > 0 {
-        let jobs = counted(Counted::exactly(forecast.unknown_durations as usize), "job has", "jobs have");
+        let jobs = counted(Counted::exactly(forecast.unknown_durations as usize), "job", "jobs");
         let their = if forecast.unknown_durations == 1 { "its" } else { "their" };
-        notes.push(format!("{jobs} not completed a run recently: {their} runs are counted as instantaneous."));
+        notes.push(format!("How long {jobs} will take is not known: {their} runs are counted as instantaneous."));
     }
     notes.extend(forecast.limits.iter().map(|limit| format!("Not everything is counted: {limit}.")));
     notes
 }
 
 pub(super) fn findings(forecast: &Forecast, times: &Times) -> Vec<CalendarFinding> {
+    // What was left out may well need slots, collide, overlap and run in times that look quiet.
+    let is_whole = forecast.limits.is_empty();
     vec![
         CalendarFinding {
             title: "Pool saturation",
@@ -69,7 +76,7 @@ pub(super) fn findings(forecast: &Forecast, times: &Times) -> Vec<CalendarFindin
             icon: "failed",
             more: forecast.saturations.len().saturating_sub(SHOWN),
             lines: forecast.saturations.iter().take(SHOWN).map(|one| saturation(one, times)).collect(),
-            none: "Every pool has enough slots.",
+            none: "No pool is known to be asked for more slots than it has.".to_owned(),
         },
         CalendarFinding {
             title: "Collisions",
@@ -78,7 +85,10 @@ pub(super) fn findings(forecast: &Forecast, times: &Times) -> Vec<CalendarFindin
             icon: "clock",
             more: forecast.collisions.len().saturating_sub(SHOWN),
             lines: forecast.collisions.iter().take(SHOWN).map(|one| collision(one, times)).collect(),
-            none: "No two jobs fire in the same minute.",
+            none: match is_whole && forecast.steady_jobs == 0 {
+                true => "No two jobs fire in the same minute.".to_owned(),
+                false => "No two of the jobs that are counted one by one fire in the same minute.".to_owned(),
+            },
         },
         CalendarFinding {
             title: "Overlapping runs",
@@ -87,11 +97,12 @@ pub(super) fn findings(forecast: &Forecast, times: &Times) -> Vec<CalendarFindin
             icon: "retry",
             more: forecast.overlaps.len().saturating_sub(SHOWN),
             lines: forecast.overlaps.iter().take(SHOWN).map(|one| overlap(one, times)).collect(),
-            none: "Every job is likely to end before it fires again.",
+            none: "No job is known to fire again before its last run ends.".to_owned(),
         },
         CalendarFinding {
             title: "Quiet times",
             about: match forecast.steady_jobs {
+                _ if !is_whole => "When nothing of what is counted is likely to run; longest first.",
                 0 => "When nothing is likely to run; longest first.",
                 _ => "When only jobs that fire too often to count are likely to run; longest first.",
             },
@@ -99,7 +110,7 @@ pub(super) fn findings(forecast: &Forecast, times: &Times) -> Vec<CalendarFindin
             icon: "moon",
             more: forecast.quiet.len().saturating_sub(SHOWN),
             lines: forecast.quiet.iter().take(SHOWN).map(|one| quiet(one, times)).collect(),
-            none: "No quarter of an hour is free of runs.",
+            none: format!("No {} are free of runs.", length(FORECAST_QUIET_MIN.ms() as i64)),
         },
     ]
 }
@@ -166,5 +177,62 @@ fn took(learned: Option<LearnedDuration>) -> String {
             format!("{}, at most {} in {runs} runs", millis(typical), millis(longest))
         }
         Some(LearnedDuration { typical, .. }) => format!("{} in one run", millis(typical)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ordo_model::forecast::{ForecastPool, PlannedJob, forecast};
+
+    fn of(jobs: &[PlannedJob]) -> Forecast {
+        let bounds: Vec<Timestamp> = (0..=24).map(|hour| at(hour * 3_600)).collect();
+        forecast(jobs, &[ForecastPool { name: "default, fast".to_owned(), slots: 2 }], &bounds, at(0))
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_ms(1_900_000_000_000 + second * 1_000).unwrap()
+    }
+
+    fn job(label: &str, every_secs: i64, count: i64, is_steady: bool) -> PlannedJob {
+        PlannedJob {
+            id: None,
+            label: label.to_owned(),
+            pool: Some(0),
+            took: None,
+            fires: (0..count).map(|n| at(n * every_secs)).collect(),
+            count: if is_steady { 1_000 } else { count as u32 },
+            is_steady,
+            at_once: 1,
+        }
+    }
+
+    fn none(forecast: &Forecast, title: &str) -> String {
+        let found = findings(forecast, &Times::new(at(0), "UTC", false));
+        found.into_iter().find(|finding| finding.title == title).unwrap().none
+    }
+
+    /// A job of which nobody knows how long it takes may overlap with itself and fill a pool.
+    #[test]
+    fn what_is_not_known_is_not_denied() {
+        let alone = of(&[job("a", 3_600, 24, false)]);
+        assert_eq!(none(&alone, "Collisions"), "No two jobs fire in the same minute.");
+        for title in ["Pool saturation", "Overlapping runs"] {
+            assert!(none(&alone, title).contains("is known to"), "{title}");
+        }
+        // The steady one fires in every minute.
+        let beside = of(&[job("a", 3_600, 24, false), job("b", 10, 100, true)]);
+        assert!(none(&beside, "Collisions").contains("counted one by one"), "{}", none(&beside, "Collisions"));
+        let cut = Forecast { limits: vec!["only the 5000 jobs that fire soonest are counted".to_owned()], ..alone };
+        assert!(none(&cut, "Collisions").contains("counted one by one"));
+    }
+
+    #[test]
+    fn the_total_and_the_days_say_what_each_has_of_jobs_that_fire_too_often() {
+        let notes = notes(&of(&[job("a", 3_600, 24, false), job("b", 10, 100, true)]));
+        assert!(
+            notes[0].starts_with("1 job fires too often to be counted one by one: the total has 1,000 of its fires")
+        );
+        assert_eq!(notes[1], "How long 2 jobs will take is not known: their runs are counted as instantaneous.");
     }
 }

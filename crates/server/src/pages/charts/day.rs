@@ -117,7 +117,7 @@ impl DayChart {
                     STEP - 2.0
                 ));
             }
-            html = html.raw("<title>").text(&tooltip(&times.hour(at), column)).raw("</title></g>");
+            html = html.raw("<title>").text(&tooltip(&times.hour(at), column, self.steady > 0)).raw("</title></g>");
         }
         html.raw("</svg>")
     }
@@ -133,13 +133,18 @@ fn place(at: Timestamp, now: Timestamp) -> usize {
     usize::try_from((at.ms() - now.ms()) / COLUMN_MS).unwrap_or(0)
 }
 
-fn tooltip(hour: &str, column: &Column) -> String {
+/// `beside`: jobs fire that are not counted one by one.
+fn tooltip(hour: &str, column: &Column, beside: bool) -> String {
     const NAMED: usize = 5;
     let named = column.labels.iter().take(NAMED).map(String::as_str).collect::<Vec<&str>>().join(", ");
     match (column.len(), column.is_unknown) {
         (0, true) => format!("from {hour}: not counted"),
         (count, true) => format!("from {hour}: at least {count}"),
+        (0, false) if beside => format!("from {hour}: only jobs that fire more often than every 15 minutes"),
         (0, false) => format!("from {hour}: nothing"),
+        (count, false) if named.is_empty() => {
+            format!("from {hour}: {}", counted(Counted::exactly(count), "fire", "fires"))
+        }
         (count, false) if column.others > 0 || count > NAMED => format!("from {hour}: {count} fires, {named} …"),
         (count, false) => format!("from {hour}: {count} ({named})"),
     }
@@ -164,6 +169,10 @@ mod tests {
         );
         let times = Times::new(now, "UTC", false);
         assert_eq!(day.summary(&times), format!("at least 2 fires; counted up to {}", times.hour(minutes(45))));
+        let (none, one) = (Column::default(), Column { others: 1, ..Column::default() });
+        assert_eq!(tooltip("02:00", &none, false), "from 02:00: nothing");
+        assert_eq!(tooltip("02:00", &none, true), "from 02:00: only jobs that fire more often than every 15 minutes");
+        assert_eq!(tooltip("02:00", &one, true), "from 02:00: 1 fire");
         let whole = DayChart::of(&Upcoming::default(), now);
         assert_eq!(whole.summary(&times), "0 fires");
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
+use ordo_model::Timestamp;
 use ordo_model::job::{Run, RunStatus};
 
 use crate::pages::layout::html::Html;
@@ -28,8 +29,9 @@ struct Cell {
     other: u32,
 }
 
-/// A row per day, the latest last; `runs` in any order.
-pub(crate) fn rows(runs: &[Run], times: &Times) -> Vec<HeatRow> {
+/// A row per day, the latest last; `runs` in any order. `since`: what was fired before is not among them, though there is some.
+pub(crate) fn rows(runs: &[Run], since: Option<Timestamp>, times: &Times) -> Vec<HeatRow> {
+    let since = since.map(|at| times.local(at)).map(|local| (local.date(), local.hour()));
     let today = times.local(times.now).date();
     let mut cells: BTreeMap<(Date, i8), Cell> = BTreeMap::new();
     for run in runs {
@@ -37,7 +39,7 @@ pub(crate) fn rows(runs: &[Run], times: &Times) -> Vec<HeatRow> {
         count(cells.entry((local.date(), local.hour())).or_default(), &run.status);
     }
     let day = |back: i64| today.checked_sub(jiff::Span::new().days(back)).ok();
-    (0..DAYS).rev().filter_map(day).map(|day| row(day, &cells)).collect()
+    (0..DAYS).rev().filter_map(day).map(|day| row(day, &cells, since)).collect()
 }
 
 fn count(cell: &mut Cell, status: &RunStatus) {
@@ -49,25 +51,33 @@ fn count(cell: &mut Cell, status: &RunStatus) {
     }
 }
 
-fn row(day: Date, cells: &BTreeMap<(Date, i8), Cell>) -> HeatRow {
+fn row(day: Date, cells: &BTreeMap<(Date, i8), Cell>, since: Option<(Date, i8)>) -> HeatRow {
     let mut html = Html::new()
         .raw("<svg class=\"heat\" viewBox=\"0 0 480 16\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
     for hour in 0..24_i8 {
         let cell = cells.get(&(day, hour)).copied().unwrap_or_default();
-        html = html.raw(draw(cell, hour, day));
+        html = html.raw(draw(cell, hour, day, since));
     }
     HeatRow { day: day.strftime("%a %d").to_string(), cells: html.raw("</svg>") }
 }
 
 /// A cell is filled from below: failed runs red, then completed ones, then the rest, each by its share.
-fn draw(cell: Cell, hour: i8, day: Date) -> String {
+fn draw(cell: Cell, hour: i8, day: Date, since: Option<(Date, i8)>) -> String {
     let x = i32::from(hour) * 20 + 1;
     let total = cell.good + cell.failed + cell.other;
-    let title = match total {
-        0 => format!("<title>{day} {hour:02}:00: no runs</title></g>"),
-        _ => format!(
-            "<title>{day} {hour:02}:00: {} completed, {} failed, {} skipped or cancelled</title></g>",
-            cell.good, cell.failed, cell.other
+    let known = since.map_or(std::cmp::Ordering::Greater, |since| (day, hour).cmp(&since));
+    let title = match (known, total) {
+        (std::cmp::Ordering::Less, 0) => format!("<title>{day} {hour:02}:00: not looked at</title></g>"),
+        (std::cmp::Ordering::Equal | std::cmp::Ordering::Greater, 0) => {
+            format!("<title>{day} {hour:02}:00: no run has ended</title></g>")
+        }
+        (known, _) => format!(
+            "<title>{day} {hour:02}:00: {}{} completed, {} failed, {} skipped or cancelled</title></g>",
+            // The hour in which the known ones begin.
+            if known == std::cmp::Ordering::Greater { "" } else { "at least " },
+            cell.good,
+            cell.failed,
+            cell.other
         ),
     };
     let mut drawn = format!("<g><rect class=\"empty\" x=\"{x}\" y=\"1\" width=\"18\" height=\"{TALL}\"/>");
@@ -93,6 +103,19 @@ fn shares(cell: Cell) -> Vec<(&'static str, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_hour_that_nobody_looked_at_is_not_an_hour_without_runs() {
+        let day: Date = "2026-11-15".parse().unwrap();
+        let one = Cell { good: 1, ..Cell::default() };
+        let since = Some((day, 12));
+        let said = |cell, hour, since| draw(cell, hour, day, since);
+        assert!(said(Cell::default(), 11, since).contains("11:00: not looked at"));
+        assert!(said(one, 12, since).contains("12:00: at least 1 completed"));
+        assert!(said(one, 13, since).contains("13:00: 1 completed"));
+        assert!(said(Cell::default(), 13, since).contains("no run has ended"));
+        assert!(said(Cell::default(), 11, None).contains("no run has ended"));
+    }
 
     #[test]
     fn a_cell_shows_shares_and_a_single_failure_is_seen() {

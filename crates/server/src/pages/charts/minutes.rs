@@ -8,7 +8,8 @@ const HEIGHT: f64 = 100.0;
 const STEP: f64 = 10.0;
 
 /// Stacked bars, oldest left; failures stand on top, where they are seen.
-pub(crate) fn outcomes(minutes: &[Minute]) -> Html {
+/// `seen`: how many minutes this process has been there for; of those before it knows nothing.
+pub(crate) fn outcomes(minutes: &[Minute], seen: usize) -> Html {
     let top = minutes.iter().map(total).max().unwrap_or(0).max(1);
     let width = minutes.len() as f64 * STEP;
     let mut html = Html::new().raw(format_args!(
@@ -16,7 +17,11 @@ pub(crate) fn outcomes(minutes: &[Minute]) -> Html {
     ));
     for (place, minute) in minutes.iter().enumerate() {
         let ago = minutes.len() - 1 - place;
-        html = html.raw("<g>").raw(column(place as f64 * STEP, minute, top)).raw("<title>").text(&tooltip(minute, ago));
+        html = html
+            .raw("<g>")
+            .raw(column(place as f64 * STEP, minute, top))
+            .raw("<title>")
+            .text(&tooltip(minute, ago, seen));
         html = html.raw("</title></g>");
     }
     html.raw("</svg>")
@@ -44,8 +49,11 @@ fn column(x: f64, minute: &Minute, top: u32) -> String {
     drawn
 }
 
-fn tooltip(minute: &Minute, ago: usize) -> String {
+fn tooltip(minute: &Minute, ago: usize, seen: usize) -> String {
     let when = if ago == 0 { "this minute".to_owned() } else { format!("{ago} min ago") };
+    if ago > seen {
+        return format!("{when}: before this server started");
+    }
     format!(
         "{when}: {} completed, {} failed, {} cancelled, {} skipped",
         minute.completed, minute.failed, minute.cancelled, minute.skipped
@@ -98,10 +106,18 @@ mod tests {
 
     #[test]
     fn a_minute_without_runs_draws_no_bar_and_a_single_failure_is_seen() {
-        let quiet = outcomes(&[Minute::default(); 3]).to_string();
+        let quiet = outcomes(&[Minute::default(); 3], 3).to_string();
         assert!(!quiet.contains("class=\"failed\""));
         let mut one = Minute::default();
         (one.completed, one.failed) = (10_000, 1);
-        assert!(outcomes(&[one]).to_string().contains("height=\"3.0\""));
+        assert!(outcomes(&[one], 1).to_string().contains("height=\"3.0\""));
+    }
+
+    #[test]
+    fn a_minute_before_the_start_is_not_said_to_be_without_runs() {
+        let minutes = outcomes(&[Minute::default(); 3], 1).to_string();
+        assert!(
+            minutes.contains("2 min ago: before this server started") && minutes.contains("1 min ago: 0 completed")
+        );
     }
 }

@@ -27,6 +27,14 @@ pub(crate) enum Measure {
 }
 
 impl Measure {
+    /// What a dot says.
+    fn words(self, run: &Run, ms: i64) -> String {
+        match self {
+            Measure::Duration => format!("{} in {}", run.status.name(), length(ms)),
+            Measure::Lateness => format!("{}, {} late", run.status.name(), length(ms)),
+        }
+    }
+
     pub(crate) fn of(self, run: &Run) -> Option<i64> {
         match self {
             Measure::Duration => run.started_at.zip(run.finished_at).map(|(from, to)| to.ms() - from.ms()),
@@ -34,6 +42,9 @@ impl Measure {
         }
     }
 }
+
+/// A shorter scale would have no middle that is a whole number.
+const TOP_MIN_MS: i64 = 10;
 
 /// `runs` are newest first; `href` is where a run's page is.
 pub(crate) fn draw(runs: &[Run], measure: Measure, href: impl Fn(&Run) -> String) -> Scatter {
@@ -43,7 +54,7 @@ pub(crate) fn draw(runs: &[Run], measure: Measure, href: impl Fn(&Run) -> String
     sorted.sort_unstable();
     let Some(longest) = sorted.last().copied() else { return Scatter::default() };
     let (p50, p95) = (percentile(&sorted, 50), percentile(&sorted, 95));
-    let top = nice(longest);
+    let top = nice(longest).max(TOP_MIN_MS);
     let y = |ms: i64| HEIGHT - ms as f64 / top as f64 * HEIGHT;
     let (first, last) = (at(measured[0].0), at(measured[measured.len() - 1].0));
     let span = (last - first).max(1) as f64;
@@ -60,8 +71,7 @@ pub(crate) fn draw(runs: &[Run], measure: Measure, href: impl Fn(&Run) -> String
     for (run, ms) in &measured {
         let x = if first == last { WIDTH / 2.0 } else { 8.0 + (at(run) - first) as f64 / span * (WIDTH - 16.0) };
         html = html.raw(format_args!("<a href=\"{}\" tabindex=\"-1\">", href(run))).raw(dot(run, x, y(*ms)));
-        html =
-            html.raw("<title>").text(&format!("{} in {}", run.status.name(), length(*ms))).raw("</title></path></a>");
+        html = html.raw("<title>").text(&measure.words(run, *ms)).raw("</title></path></a>");
     }
     Scatter {
         picture: html.raw("</svg>"),
@@ -112,6 +122,22 @@ mod tests {
     #[test]
     fn the_scale_ends_at_a_round_number() {
         assert_eq!([0, 1, 3, 40, 51, 999, 1_001].map(nice), [1, 1, 5, 50, 100, 1_000, 2_000]);
+    }
+
+    #[test]
+    fn a_dot_says_what_was_measured() {
+        let run: Run = serde_json::from_value(serde_json::json!({
+            "id": uuid::Uuid::from_u128(1), "job_id": uuid::Uuid::from_u128(2), "label": "a",
+            "scheduled_for": null, "fired_at": "2026-11-15T12:00:00Z", "started_at": "2026-11-15T12:00:00Z",
+            "finished_at": "2026-11-15T12:00:03Z", "lateness_ms": 7, "attempt": 1, "executor": null, "parent_id": null,
+            "shard": null, "cause": { "type": "manual" }, "status": { "type": "completed", "result": null }, "version": 1,
+        }))
+        .unwrap();
+        let said = |measure| draw(std::slice::from_ref(&run), measure, |_| String::new());
+        assert!(said(Measure::Duration).picture.to_string().contains("<title>completed in 3.0 s</title>"));
+        let late = said(Measure::Lateness);
+        assert!(late.picture.to_string().contains("<title>completed, 7 ms late</title>"));
+        assert_eq!((late.top.as_str(), late.middle.as_str()), ("10 ms", "5 ms"), "a scale has two different numbers");
     }
 
     #[test]

@@ -284,7 +284,7 @@ async fn charts(ctx: &PageContext) -> Result<Charts, Fault> {
     let is_alone = ctx.app.engine.nodes().await?.len() < 2;
     let node = if is_alone { "" } else { " on this node" };
     Ok(Charts {
-        outcomes: minutes::outcomes(&last),
+        outcomes: minutes::outcomes(&last, usize::try_from(uptime.ms() / 60_000).unwrap_or(usize::MAX)),
         lateness: minutes::lateness(&last),
         per_minute: rate(&last, uptime).map_or_else(String::new, |rate| format!("{rate}{node}")),
         failed: format!("{} of {} failed {}{node}", grouped(failed), grouped(ended), since(uptime)),
@@ -300,7 +300,17 @@ fn rate(last: &[ordo_engine::series::Minute], uptime: Millis) -> Option<String> 
     let recent: Vec<u32> = last.iter().rev().skip(1).take(whole).map(minutes::total).collect();
     let sum: u32 = recent.iter().sum();
     let over = if recent.len() == 1 { "in the last minute".to_owned() } else { format!("over {} min", recent.len()) };
-    (!recent.is_empty()).then(|| format!("{} a minute, {over}", grouped(sum.div_ceil(recent.len() as u32) as usize)))
+    (!recent.is_empty()).then(|| format!("{} a minute, {over}", mean(sum, recent.len())))
+}
+
+/// Rounded to the nearest; few are said to a tenth, so that one in five minutes is not one a minute.
+fn mean(sum: u32, over: usize) -> String {
+    let tenths = (f64::from(sum) * 10.0 / over.max(1) as f64).round() as usize;
+    match tenths {
+        0 if sum > 0 => "< 0.1".to_owned(),
+        0..100 if !tenths.is_multiple_of(10) => format!("{}.{}", tenths / 10, tenths % 10),
+        _ => grouped((tenths + 5) / 10),
+    }
 }
 
 fn since(uptime: Millis) -> String {
@@ -376,6 +386,10 @@ mod tests {
         assert_eq!(rate(&last, Millis::from_secs(70)).unwrap(), "30 a minute, in the last minute");
         assert_eq!(rate(&last, Millis::from_secs(130)).unwrap(), "30 a minute, over 2 min");
         assert_eq!(rate(&last, Millis::from_secs(6_000)).unwrap(), "12 a minute, over 5 min");
+        assert_eq!(
+            [(0, 5), (1, 5), (7, 2), (49, 5), (50, 5), (51, 1), (5_001, 2)].map(|(sum, over)| mean(sum, over)),
+            ["0", "0.2", "3.5", "9.8", "10", "51", "2,501"]
+        );
         assert_eq!(since(Millis::from_secs(130)), "since the server started 2 min 10 s ago");
         assert_eq!(since(Millis::from_secs(3_600)), "in the last hour");
     }

@@ -121,12 +121,23 @@ pub(crate) async fn note(
 }
 
 pub(super) async fn change(ctx: &PageContext, id: Uuid, command: IncidentCommand, done: &str) -> Response {
-    let to = format!("/incidents/{id}");
+    let own = format!("/incidents/{id}");
+    change_from(ctx, id, command, done, &own).await
+}
+
+/// The same from a page of its own, to which a refusal leads back.
+pub(super) async fn change_from(
+    ctx: &PageContext,
+    id: Uuid,
+    command: IncidentCommand,
+    done: &str,
+    from: &str,
+) -> Response {
     if let Err(problem) = ctx.operator() {
-        return ctx.go(&to, &Flash::bad(problem.detail));
+        return ctx.go(from, &Flash::bad(problem.detail));
     }
     match ctx.app.engine.command::<Incident>(id, command).await {
-        Ok(_) => ctx.go(&to, &Flash::good(done)),
-        Err(error) => ctx.go(&to, &Flash::bad(error.to_string())),
+        Ok(_) => ctx.go(&format!("/incidents/{id}"), &Flash::good(done)),
+        Err(error) => ctx.go(from, &Flash::bad(error.to_string())),
     }
 }

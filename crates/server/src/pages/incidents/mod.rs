@@ -22,6 +22,8 @@ use crate::pages::layout::shell::{NavSection, queries};
 use crate::pages::runs::outcome::Badge;
 
 const PER_PAGE: usize = 50;
+/// The chip for all that people should be working on, whatever their status.
+const UNRESOLVED: &str = "unresolved";
 
 const ABOUT: ListIntro = ListIntro {
     section: NavSection::Incidents,
@@ -29,10 +31,10 @@ const ABOUT: ListIntro = ListIntro {
     icon: "incidents",
     about: "An incident is something people work on until it is resolved. A job that fails can open one by itself.",
     commands: &[
-        ("Start one by hand", "ordo incident start \"Payments are slow\" --severity high"),
+        ("Start one by hand", "ordo incident start \"Payments are slow\" --severity sev2"),
         (
             "Have a job open one after two failures",
-            "ordo job add nightly-report --cron '0 2 * * *' --on-failure-incident high --on-failure-after 2 -- ./report.sh",
+            "ordo job add nightly-report --cron '0 2 * * *' --on-failure-incident sev2 --on-failure-after 2 -- ./report.sh",
         ),
     ],
     heads: &["Incident", "Severity", "Status", "Assignee", "Started", "Changed"],
@@ -43,7 +45,10 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
     let wanted = params.take_text("status").unwrap_or_default();
     let after = params.take_text("after").and_then(|text| text.parse::<Cursor>().ok());
     let filter = IncidentFilter { status: IncidentStatus::named(&wanted), ..IncidentFilter::default() };
-    let found = queries(&ctx).incidents(&filter, after.as_ref(), PER_PAGE).await?;
+    let found = match wanted.as_str() {
+        UNRESOLVED => queries(&ctx).unresolved(after.as_ref(), PER_PAGE).await?,
+        _ => queries(&ctx).incidents(&filter, after.as_ref(), PER_PAGE).await?,
+    };
     let times = ctx.times();
     let address = |status: &str| ctx.link(&format!("/incidents?status={status}"));
     let row = |incident: &ordo_engine::Versioned<ordo_model::incident::Incident>| ListRow {
@@ -57,7 +62,9 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params) -> Result<Respons
             times.relative(incident.updated_at),
         ],
     };
-    let all = std::iter::once(("all", "")).chain(IncidentStatus::ALL.map(|status| (status.name(), status.name())));
+    let all = [("all", ""), (UNRESOLVED, UNRESOLVED)]
+        .into_iter()
+        .chain(IncidentStatus::ALL.map(|status| (status.name(), status.name())));
     let shown = ListContents {
         chips: all.map(|(label, name)| (label, address(name), name == wanted)).collect(),
         extra: if ctx.viewer.may_operate { form(&ctx) } else { Html::new() },
@@ -71,7 +78,7 @@ fn form(ctx: &PageContext) -> Html {
     let mut html = Html::new()
         .raw("<details class=\"fold start\" id=\"start\" data-keep><summary>Start an incident</summary><form method=\"post\" action=\"")
         .text(&ctx.link("/incidents"))
-        .raw("\" class=\"card stack narrow\"><div class=\"field\"><label for=\"title\">Title</label>")
+        .raw("\" class=\"card stack narrow\" data-refill><div class=\"field\"><label for=\"title\">Title</label>")
         .raw("<input id=\"title\" name=\"title\" maxlength=\"200\" required></div>")
         .raw("<div class=\"field\"><label for=\"severity\">Severity</label><select id=\"severity\" name=\"severity\">");
     for severity in Severity::ALL {

@@ -11,7 +11,7 @@ use crate::http::path::{IncidentId, Named};
 use crate::http::problem::Problem;
 use crate::pages::docs::plain_markdown;
 use crate::pages::incidents::by;
-use crate::pages::incidents::change::change;
+use crate::pages::incidents::change::change_from;
 use crate::pages::jobs::actions::FormFields;
 use crate::pages::layout::answer;
 use crate::pages::layout::context::PageContext;
@@ -56,5 +56,5 @@ pub(crate) async fn save(
     // As it was typed: blank lines mean something in Markdown. Forms send line ends of two characters.
     let typed = fields.iter().find(|(name, _)| name == "text").map(|(_, text)| text.replace("\r\n", "\n"));
     let command = IncidentCommand::WritePostmortem { text: typed.unwrap_or_default(), by: by(&ctx) };
-    change(&ctx, id, command, "Saved the postmortem").await
+    change_from(&ctx, id, command, "Saved the postmortem", &format!("/incidents/{id}/postmortem")).await
 }

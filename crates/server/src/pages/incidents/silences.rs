@@ -65,7 +65,7 @@ fn form(ctx: &PageContext) -> Html {
     let mut html = Html::new()
         .raw("<details class=\"fold start\" id=\"add\" data-keep><summary>Add a silence</summary><form method=\"post\" action=\"")
         .text(&ctx.link("/silences"))
-        .raw("\" class=\"card stack narrow\"><div class=\"field\"><label for=\"matching\">Matching</label>")
+        .raw("\" class=\"card stack narrow\" data-refill><div class=\"field\"><label for=\"matching\">Matching</label>")
         .raw("<input id=\"matching\" name=\"matching\" maxlength=\"200\" class=\"mono\" aria-describedby=\"matching-hint\" required>")
         .raw("<p class=\"hint\" id=\"matching-hint\">The label of a job, the name of a monitor or the identifier of an incident; * matches anything.</p></div>")
         .raw("<div class=\"field\"><label for=\"for\">For</label><select id=\"for\" name=\"for\">");

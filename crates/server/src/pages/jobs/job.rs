@@ -116,7 +116,7 @@ pub(crate) async fn show(ctx: PageContext, Named(id): Named<JobId>) -> Result<Re
         success: success(&runs),
         duration: scatter::draw(&runs, Measure::Duration, run_href),
         lateness: scatter::draw(&runs, Measure::Lateness, run_href),
-        heat: heat::rows(&runs, &times),
+        heat: heat::rows(&runs, runs.last().filter(|_| has_older).map(|oldest| oldest.fired_at), &times),
         runs: runs.iter().take(RUNS_SHOWN).map(|run| row(&ctx, &job, run, &times)).collect(),
         has_more_runs: runs.len() > RUNS_SHOWN,
         heat_span: heat_span(&runs, has_older, &times),

@@ -34,6 +34,7 @@ const FILES: &[(&str, &str, &str)] = &[
     file!("log.js", SCRIPT),
     file!("morph.js", SCRIPT),
     file!("palette.js", SCRIPT),
+    file!("refill.js", SCRIPT),
     file!("ring.js", SCRIPT),
     file!("rows.js", SCRIPT),
     file!("select.js", SCRIPT),

@@ -183,8 +183,15 @@ fn new_intro() -> FormIntro {
 /// `POST /escalations/new`
 pub(crate) async fn create(ctx: PageContext, Form(typed): FormFields) -> Result<Response, Problem> {
     match add(&ctx, &typed).await {
-        Ok(name) => Ok(ctx.go(&path(&name), &Flash::good(format!("Created {name}: the next incident takes it")))),
+        Ok(name) => Ok(ctx.go(&path(&name), &Flash::good(created(&name)))),
         Err(problem) => form::refused(&ctx, new_intro(), fields(None), &typed, &at_its_field(problem)).await,
+    }
+}
+
+fn created(name: &str) -> String {
+    match name == DEFAULT_ESCALATION {
+        true => format!("Created {name}: the next incident that names no chain takes it"),
+        false => format!("Created {name}: incidents that name it take it"),
     }
 }
 

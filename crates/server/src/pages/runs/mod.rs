@@ -87,6 +87,11 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params, headers: HeaderMa
     };
     let filter = found.as_ref().map(|found| &found.filter);
     let span = filter.filter(|_| is_timeline).map(|filter| timeline::span(filter, ctx.now));
+    let timeline = match filter.zip(span) {
+        Some((filter, span)) => Some(timeline::read(&ctx, &search, filter, span).await?),
+        None => None,
+    };
+    let span = timeline.as_ref().map(|timeline| timeline.span);
     let page = match filter {
         Some(filter) if !is_timeline => queries(&ctx).runs(filter, after.as_ref(), PER_PAGE).await?,
         Some(_) | None => Default::default(),
@@ -114,10 +119,7 @@ pub(crate) async fn show(ctx: PageContext, mut params: Params, headers: HeaderMa
             Some(filter) => Some(chart(&ctx, &search, filter, span).await?),
             None => None,
         },
-        timeline: match filter.zip(span) {
-            Some((filter, span)) => Some(timeline::read(&ctx, &search, filter, span).await?),
-            None => None,
-        },
+        timeline,
         next: page.next.map(|cursor| format!("{own}{}after={cursor}", if own.contains('?') { '&' } else { '?' })),
         rows: row::rows(&ctx, &page.items).await?,
         is_filtered: !search.is_empty(),

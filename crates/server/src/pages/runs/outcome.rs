@@ -141,7 +141,8 @@ impl Counted {
 
 /// `1 run`, `at least 1,000 runs`
 pub(crate) fn counted(counted: Counted, one: &str, many: &str) -> String {
-    let noun = if counted.is_exact && counted.count == 1 { one } else { many };
+    // Also "at least 1 run".
+    let noun = if counted.count == 1 { one } else { many };
     format!("{} {noun}", counted.words())
 }
 
@@ -165,6 +166,8 @@ mod tests {
     #[test]
     fn numbers_are_grouped_and_texts_cut() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        let runs = |count: usize, is_exact: bool| counted(Counted { count, is_exact }, "run", "runs");
+        assert_eq!([runs(1, true), runs(1, false), runs(2, false)], ["1 run", "at least 1 run", "at least 2 runs"]);
         assert_eq!(shortened("exit 1\nmore", 20), "exit 1…");
         assert_eq!(shortened("short", 20), "short");
         assert_eq!(shortened("äöü", 2), "äö…");

@@ -9,6 +9,7 @@ use crate::pages::charts::gantt::{self, Gantt, RowsBy, TimeSpan};
 use crate::pages::charts::histogram;
 use crate::pages::layout::context::PageContext;
 use crate::pages::layout::html::Html;
+use crate::pages::layout::moment;
 use crate::pages::layout::shell::queries;
 use crate::pages::runs::outcome::grouped;
 use crate::pages::runs::search::RunSearch;
@@ -17,6 +18,8 @@ use crate::pages::runs::search::RunSearch;
 const SPAN_DEFAULT: Millis = Millis::from_hours(1);
 
 pub(crate) struct Timeline {
+    /// What is drawn: shorter than what was asked for where too much runs.
+    pub(crate) span: TimeSpan,
     pub(crate) gantt: Gantt,
     pub(crate) axis: Vec<String>,
     pub(crate) from: Html,
@@ -43,7 +46,17 @@ pub(crate) async fn read(
 ) -> Result<Timeline, Problem> {
     let times = ctx.times();
     let by = if search.get("rows") == "executor" { RowsBy::Executor } else { RowsBy::Job };
-    let found = queries(ctx).runs_under_way(filter, span.from, span.to).await?;
+    let mut found = queries(ctx).runs_under_way(filter, span.from, span.to).await?;
+    let mut span = span;
+    // Nobody has asked for that beginning: where so much runs, a shorter time is shown, and that in full.
+    let newest = found.runs.iter().map(|run| run.fired_at).filter(|at| *at > span.from).min();
+    // Of those that were fired in that very moment some may be missing.
+    let shortened = newest.filter(|_| found.is_cut && filter.since.is_none()).map(|at| at.moved(1));
+    let shortened = shortened.filter(|from| *from < span.to);
+    if let Some(from) = shortened {
+        span.from = from;
+        found = queries(ctx).runs_under_way(filter, from, span.to).await?;
+    }
     let gantt = gantt::draw(
         &found.runs,
         by,
@@ -61,6 +74,7 @@ pub(crate) async fn read(
     };
     let later = span.to.plus(length).min(ctx.now);
     Ok(Timeline {
+        span,
         axis: histogram::axis(span.from, span.to, &times),
         from: times.short(span.from),
         to: times.short(span.to),
@@ -69,10 +83,19 @@ pub(crate) async fn read(
             ("Executor", ctx.link(&search.with(&[("rows", "executor")]).address()), by == RowsBy::Executor),
         ],
         earlier: between(span.from.minus(length), span.from),
-        later: (later > span.to).then(|| between(span.to, later)),
-        notes: notes(&found, &gantt, by, &times),
+        // As long as it was, also where it meets the present: whoever pages to and fro keeps the scale.
+        later: (later > span.to).then(|| between(later.minus(length), later)),
+        notes: shortened
+            .map(|_| format!("Too many runs to show more than {} of them.", moment::length(shown_ms(length))))
+            .into_iter()
+            .chain(notes(&found, &gantt, by, &times))
+            .collect(),
         gantt,
     })
+}
+
+fn shown_ms(length: Millis) -> i64 {
+    i64::try_from(length.ms()).unwrap_or(i64::MAX)
 }
 
 fn notes(found: &RunWindow, gantt: &Gantt, by: RowsBy, times: &crate::pages::layout::moment::Times) -> Vec<String> {

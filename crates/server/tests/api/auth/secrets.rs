@@ -22,6 +22,8 @@ async fn a_secret_goes_in_and_only_its_name_comes_out() {
     assert_eq!(world.order("/v1/store/reseal").await.expect(200)["secrets"], 4);
     world.delete("/v1/secrets/pg").await.expect(200);
     world.delete("/v1/secrets/pg").await.refused(404, "secret_not_found");
+    world.put("/v1/secrets/pg", json!({ "value": VALUE })).await.expect(201);
+    world.put("/v1/secrets/pg", json!({ "value": VALUE })).await.expect(200);
 }
 
 #[tokio::test]

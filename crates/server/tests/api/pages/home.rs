@@ -145,6 +145,30 @@ async fn the_worst_incident_comes_first_however_old_it_is_and_the_rest_is_counte
     assert!(worst < small, "{page}");
 }
 
+/// An incident that somebody is mitigating has not ended.
+#[tokio::test]
+async fn more_open_incidents_lead_to_the_list_of_all_of_them() {
+    let world = world().await;
+    every(&world, "a", "1h").await;
+    let mut made = Vec::new();
+    for n in 0..7 {
+        made.push(incident(&world, &format!("trouble {n}"), "sev3").await);
+    }
+    for (place, status) in [(0, "mitigating"), (1, "resolved")] {
+        let path = format!("/v1/incidents/{}/status", text(&made[place]["id"]));
+        world.post(&path, json!({ "status": status })).await.expect(200);
+    }
+    incident(&world, "the worst", "sev1").await;
+    let router = router(world.app.clone());
+    let (_, page) = super::see(&router, "/").await;
+    assert!(page.contains("7 open incidents"), "{page}");
+    assert!(page.contains("href=\"/incidents?status=unresolved\">2 more</a>"), "{page}");
+    let (_, list) = super::see(&router, "/incidents?status=unresolved").await;
+    assert_eq!(list.matches("<tr id=\"incident-").count(), 7, "{list}");
+    assert!(list.contains("trouble 0") && !list.contains("trouble 1"), "{list}");
+    assert!(list.find("the worst").unwrap() < list.find("trouble").unwrap(), "{list}");
+}
+
 #[tokio::test]
 async fn what_runs_is_counted_beyond_what_is_listed() {
     let world = world().await;

@@ -188,3 +188,36 @@ async fn a_monitor_shows_its_badge_and_the_address_of_it() {
     assert_eq!(see(&router, badge).await.0.status(), 200, "{badge}");
     assert!(page.contains("![backup]("), "{page}");
 }
+
+#[tokio::test]
+async fn where_much_runs_the_timeline_shows_a_shorter_time_in_full() {
+    let world = World::standing().await;
+    let job = world.job(json!({ "label": "busy" })).await;
+    for _ in 0..9 {
+        for _ in 0..100 {
+            world.trigger(&job).await;
+        }
+        world.below.advance(ordo_model::Millis::from_secs(1)).await;
+    }
+    let router = router(world.app.clone());
+    let (_, page) = see(&router, "/runs?view=timeline").await;
+    assert!(page.contains("Too many runs to show more than 5.9 s of them."), "{page}");
+    assert!(!page.contains("Only the newest 600 runs are shown"), "all of that time is shown");
+    let (_, page) = see(&router, "/runs?view=timeline&since=1h").await;
+    assert!(page.contains("Only the newest 600 runs are shown"), "an hour was asked for: {page}");
+}
+
+#[tokio::test]
+async fn an_empty_list_of_notifications_says_what_would_be_in_it() {
+    let world = World::new().await;
+    let router = router(world.app.clone());
+    for (state, about) in [
+        ("dead_lettered", "could not be delivered"),
+        ("waiting", "wait to be sent"),
+        ("delivered", "were delivered"),
+        ("silenced", "a silence held back"),
+    ] {
+        let (_, page) = see(&router, &format!("/notifications?state={state}")).await;
+        assert!(page.contains(about) && page.contains(&format!("--state {state}<")), "{state}: {page}");
+    }
+}

@@ -14,6 +14,7 @@ use crate::cli::alerting::incident::{
 use crate::commands::find::text;
 use crate::commands::talk::CommandSession;
 use crate::error::{Exit, Result};
+use crate::output::time;
 use crate::zone;
 
 pub(crate) async fn start(talk: &CommandSession, args: StartArgs) -> Result<Exit> {
@@ -90,7 +91,8 @@ pub(super) async fn change(talk: &CommandSession, name: &str, what: &str, body: 
 pub(super) fn report(talk: &CommandSession, word: &str, incident: &Value) -> Result<Exit> {
     talk.value(incident, || {
         let assignee = incident["assignee"].as_str().map(|name| format!(", {name}")).unwrap_or_default();
-        let snoozed = incident["snoozed"]["until"].as_str().map(|until| format!(", snoozed until {until}"));
+        let snoozed = time::of(&incident["snoozed"]["until"]);
+        let snoozed = snoozed.map(|until| format!(", snoozed until {}", time::absolute(until, &talk.zone)));
         let snoozed = snoozed.unwrap_or_default();
         let standing = format!("{}, {}{assignee}{snoozed}", text(incident, "status"), text(incident, "severity"));
         format!("{word} {:?} ({standing}): {}", text(incident, "title"), text(incident, "id"))

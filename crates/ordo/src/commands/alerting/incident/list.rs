@@ -22,20 +22,22 @@ pub(crate) async fn run(talk: &CommandSession, args: &IncidentListArgs) -> Resul
         ("assignee", args.assignee.clone()),
         ("since", since.map(|since| since.to_string())),
     ];
-    pages::show(talk, "/v1/incidents", &filters, &args.pages, |incidents| human(talk, incidents)).await
+    let is_filtered = filters.iter().any(|(_, value)| value.is_some());
+    let none = if is_filtered { "No incident matches.\n" } else { "No incidents.\n" };
+    pages::show(talk, "/v1/incidents", &filters, &args.pages, |incidents| human(talk, incidents, none)).await
 }
 
 pub(crate) async fn similar(talk: &CommandSession, args: &IncidentArg) -> Result<Exit> {
     let id = find(talk, &args.incident).await?;
     let found = talk.get(&format!("/v1/incidents/{id}/similar")).await?;
     let items = found["items"].as_array().cloned().unwrap_or_default();
-    talk.list(&items, || human(talk, &items))?;
+    talk.list(&items, || human(talk, &items, "None is like it.\n"))?;
     Ok(Exit::Done)
 }
 
-fn human(talk: &CommandSession, incidents: &[Value]) -> String {
+fn human(talk: &CommandSession, incidents: &[Value], none: &str) -> String {
     if incidents.is_empty() {
-        return "No incidents.\n".to_owned();
+        return none.to_owned();
     }
     let id = short_id::shortened(incidents);
     let row = |incident: &Value| {

@@ -5,10 +5,10 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row, Table};
+use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row, Table, Wrap};
 use serde_json::Value;
 
-use super::snapshot::TopSnapshot;
+use super::snapshot::{LISTED, TopSnapshot};
 use crate::commands::find::text;
 use crate::commands::run::words;
 use crate::commands::talk::CommandSession;
@@ -20,14 +20,14 @@ const WIDE: u16 = 100;
 pub(super) fn draw(frame: &mut Frame<'_>, snapshot: &TopSnapshot, talk: &CommandSession, paused: bool) {
     let now = talk.now();
     let [head, active, below, foot] = Layout::vertical([
-        Constraint::Length(3),
+        Constraint::Length(if frame.area().width < WIDE { 5 } else { 3 }),
         Constraint::Percentage(40),
         Constraint::Fill(1),
         Constraint::Length(1),
     ])
     .areas(frame.area());
-    frame.render_widget(Paragraph::new(summary(snapshot, talk)), head);
-    runs(frame, active, &title(snapshot), snapshot.running.iter().chain(&snapshot.pending), now);
+    frame.render_widget(Paragraph::new(summary(snapshot, talk)).wrap(Wrap { trim: true }), head);
+    runs(frame, active, &title(snapshot), snapshot.running.iter().chain(&snapshot.pending), talk);
     let side_by_side = frame.area().width >= WIDE;
     let [next, latest] = if side_by_side {
         Layout::horizontal([Constraint::Percentage(40), Constraint::Percentage(60)]).areas(below)
@@ -35,8 +35,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, snapshot: &TopSnapshot, talk: &Command
         Layout::vertical([Constraint::Percentage(40), Constraint::Percentage(60)]).areas(below)
     };
     upcoming(frame, next, snapshot, now);
-    let over = snapshot.latest.iter().filter(|run| !["running", "pending"].contains(&status(run)));
-    runs(frame, latest, "Latest runs", over, now);
+    runs(frame, latest, "Recently ended", snapshot.latest.iter(), talk);
     let keys = if paused { "paused   p resume   r refresh   q quit" } else { "p pause   r refresh   q quit" };
     frame.render_widget(Paragraph::new(keys).style(Style::new().add_modifier(Modifier::DIM)), foot);
 }
@@ -47,7 +46,7 @@ fn title(snapshot: &TopSnapshot) -> String {
 
 /// A list that is full may go on.
 fn at_least(count: usize) -> String {
-    if count >= 60 { format!("{count}+") } else { count.to_string() }
+    if count >= LISTED { format!("{count}+") } else { count.to_string() }
 }
 
 fn summary(snapshot: &TopSnapshot, talk: &CommandSession) -> Vec<Line<'static>> {
@@ -65,10 +64,10 @@ fn summary(snapshot: &TopSnapshot, talk: &CommandSession) -> Vec<Line<'static>> 
         .flatten()
         .map(|pool| format!("{} {} running, {} waiting", text(pool, "name"), pool["running"], pool["waiting"]))
         .collect();
-    let incidents = match snapshot.incidents.len() {
+    let incidents = match snapshot.incidents {
         0 => Span::raw("no open incidents"),
         1 => Span::styled("1 open incident", colour("failed")),
-        count => Span::styled(format!("{count} open incidents"), colour("failed")),
+        count => Span::styled(format!("{} open incidents", at_least(count)), colour("failed")),
     };
     vec![
         Line::from(vec![
@@ -78,7 +77,7 @@ fn summary(snapshot: &TopSnapshot, talk: &CommandSession) -> Vec<Line<'static>> 
         ]),
         Line::from(vec![Span::raw(format!("pools: {}   ", pools.join("; "))), incidents]),
         Line::from(format!(
-            "fired {} ({} late, {} skipped)   completed {}   failed {}   cancelled {}",
+            "since the start: fired {} ({} late, {} skipped), completed {}, failed {}, cancelled {}",
             counters["triggered"],
             counters["late"],
             counters["skipped"],
@@ -103,7 +102,14 @@ fn colour(status: &str) -> Style {
     }
 }
 
-fn runs<'a>(frame: &mut Frame<'_>, area: Rect, title: &str, runs: impl Iterator<Item = &'a Value>, now: Timestamp) {
+fn runs<'a>(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    title: &str,
+    runs: impl Iterator<Item = &'a Value>,
+    talk: &CommandSession,
+) {
+    let now = talk.now();
     let row = |run: &Value| {
         let fired = time::of(&run["fired_at"]).map(|at| time::ago(at, now)).unwrap_or_default();
         let since = time::of(&run["started_at"]).map(|at| time::rough(now.since(at)));
@@ -113,7 +119,7 @@ fn runs<'a>(frame: &mut Frame<'_>, area: Rect, title: &str, runs: impl Iterator<
             Cell::from(text(run, "label")),
             Cell::from(fired),
             Cell::from(took),
-            Cell::from(words::reason(run).unwrap_or_default()),
+            Cell::from(words::reason(talk, run).unwrap_or_default()),
         ])
     };
     let widths = [
@@ -130,7 +136,8 @@ fn runs<'a>(frame: &mut Frame<'_>, area: Rect, title: &str, runs: impl Iterator<
 
 fn upcoming(frame: &mut Frame<'_>, area: Rect, snapshot: &TopSnapshot, now: Timestamp) {
     let row = |job: &Value| {
-        let next = time::of(&job["next_tick_at"]).map(|at| time::relative(at, now)).unwrap_or_default();
+        // What is due was not in the past when it was read.
+        let next = time::of(&job["next_tick_at"]).map(|at| time::relative(at.max(now), now)).unwrap_or_default();
         Row::new([Cell::from(next), Cell::from(text(job, "label"))])
     };
     let names = Row::new(["NEXT", "JOB"]).style(Style::new().add_modifier(Modifier::DIM));

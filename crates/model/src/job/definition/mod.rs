@@ -17,11 +17,11 @@ use serde_json::Value;
 
 use super::after::After;
 use crate::limits::{
-    AT_GRACE, EXPIRE_MAX, GROUP_MAX_BYTES, HOOK_MAX_BYTES, LABEL_MAX_BYTES, NOTE_MAX_BYTES, PRIORITY_DEFAULT,
-    PRIORITY_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX, TOOL_INPUT_MAX_BYTES, TOOL_NAME_MAX_BYTES,
+    AT_GRACE, EXPIRE_MAX, GROUP_MAX_BYTES, HOOK_MAX_BYTES, JSON_DEPTH_MAX, LABEL_MAX_BYTES, NOTE_MAX_BYTES,
+    PRIORITY_DEFAULT, PRIORITY_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX, TOOL_INPUT_MAX_BYTES, TOOL_NAME_MAX_BYTES,
 };
 use crate::schedule::{Rule, Schedule, ScheduleError};
-use crate::strict::{self, Misread};
+use crate::strict::{self, Misread, is_deeper_than};
 use crate::text::{is_deceptive, is_of_prose};
 use crate::time::{Millis, Timestamp};
 use key::{ConcurrencyKey, RateLimit, UniqueKey};
@@ -223,7 +223,11 @@ pub(super) fn validate_input(input: &Value) -> Result<(), Invalid> {
     if bytes > TOOL_INPUT_MAX_BYTES {
         return Err(Invalid::new("tool_input", format!("is larger than {TOOL_INPUT_MAX_BYTES} bytes")));
     }
-    Ok(())
+    // Otherwise what is stored of it could not be read again.
+    match is_deeper_than(input, JSON_DEPTH_MAX) {
+        true => Err(Invalid::new("tool_input", format!("has more than {JSON_DEPTH_MAX} values inside each other"))),
+        false => Ok(()),
+    }
 }
 
 fn refuse_the_past(schedule: &Schedule, now: Timestamp) -> Result<(), Invalid> {

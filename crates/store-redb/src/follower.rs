@@ -19,7 +19,7 @@ use crate::guard::guarded;
 use crate::journal::{Counters, Journaling};
 use crate::state::{Frozen, SharedState, State, closed};
 use crate::sync::thread::{self, JoinHandle};
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard, TryLockError};
 
 /// How long what is worth a transaction is left alone, if it does not become too much: most bursts are over by then.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -109,11 +109,13 @@ fn await_frozen(shared: &SharedState, writing: &Mutex<Journaling>, options: Redb
 
 /// Waiting for the journal here would be for ever: whoever holds it may be waiting for the follower.
 fn freeze_between_commits(state: &mut MutexGuard<'_, State>, writing: &Mutex<Journaling>) -> bool {
+    // Whoever panicked while writing has let go of it: nobody commits now either.
     let between = writing.try_lock();
-    if between.is_ok() {
+    let is_held = matches!(between, Err(TryLockError::WouldBlock));
+    if !is_held {
         state.freeze(Lasting::Journaled);
     }
-    between.is_ok()
+    !is_held
 }
 
 /// Takes what was frozen first into redb, if anything is. Whatever comes of it, whoever waits hears it.

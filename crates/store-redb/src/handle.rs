@@ -105,7 +105,9 @@ impl Handle {
         let record = self.shared.lock().active.mark.record;
         drop(self.begin_draining(Lasting::Journaled)?);
         let mut state = self.shared.lock();
-        while state.base.as_ref().is_some_and(|base| base.record < record) {
+        let generation = state.generation;
+        // Of a store that was opened anew meanwhile nobody has asked for anything: the rest is drained below.
+        while state.generation == generation && state.base.as_ref().is_some_and(|base| base.record < record) {
             state.expect_well()?;
             state = self.shared.wait(state);
         }

@@ -4,10 +4,10 @@
 //! alone stay those of the standard library: nobody decides anything by them.
 
 #[cfg(shuttle)]
-pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic, mpsc};
+pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError, atomic, mpsc};
 #[cfg(shuttle)]
 pub(crate) use shuttle::thread;
 #[cfg(not(shuttle))]
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic, mpsc};
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError, atomic, mpsc};
 #[cfg(not(shuttle))]
 pub(crate) use std::thread;

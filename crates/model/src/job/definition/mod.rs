@@ -150,8 +150,9 @@ impl Definition {
     pub(super) fn validate(&self) -> Result<(), Invalid> {
         self.validate_texts()?;
         // The input is a part of the text.
-        if self.written_bytes().is_none_or(|bytes| bytes > TOOL_INPUT_MAX_BYTES) {
-            validate_input(&self.tool_input)?;
+        match self.written_bytes() {
+            Some(bytes) if bytes <= TOOL_INPUT_MAX_BYTES => validate_depth(&self.tool_input)?,
+            Some(_) | None => validate_input(&self.tool_input)?,
         }
         self.validate_policies()
     }
@@ -223,7 +224,11 @@ pub(super) fn validate_input(input: &Value) -> Result<(), Invalid> {
     if bytes > TOOL_INPUT_MAX_BYTES {
         return Err(Invalid::new("tool_input", format!("is larger than {TOOL_INPUT_MAX_BYTES} bytes")));
     }
-    // Otherwise what is stored of it could not be read again.
+    validate_depth(input)
+}
+
+/// Otherwise what is stored of it could not be read again.
+fn validate_depth(input: &Value) -> Result<(), Invalid> {
     match is_deeper_than(input, JSON_DEPTH_MAX) {
         true => Err(Invalid::new("tool_input", format!("has more than {JSON_DEPTH_MAX} values inside each other"))),
         false => Ok(()),

@@ -220,6 +220,9 @@ async fn an_input_that_could_not_be_read_again_is_refused() {
     world.get(&format!("/v1/jobs/{id}/revisions")).await.expect(200);
     let deeper = json!({ "tool_input": nested(126) });
     world.post("/v1/jobs", job(deeper.clone())).await.refused(422, "invalid_job");
+    let several = json!({ "jobs": [job(deeper.clone()), job(deeper.clone())] });
+    let answer = world.post("/v1/jobs/batch", several).await.expect(200);
+    assert!(answer["results"].as_array().unwrap().iter().all(|result| result["error"]["code"] == "invalid_job"));
     world.patch(&format!("/v1/jobs/{id}"), None, deeper.clone()).await.refused(422, "invalid_job");
     world.post(&format!("/v1/jobs/{id}/trigger"), deeper).await.refused(422, "invalid_job");
     let filter = json!({ "slug": "deep", "filter": { "pointer": "/a", "equals": nested(120) } });

@@ -11,6 +11,9 @@ pub const LABEL_MAX_BYTES: usize = 200;
 pub const TOOL_NAME_MAX_BYTES: usize = 100;
 /// The input of a job, as JSON.
 pub const TOOL_INPUT_MAX_BYTES: usize = 256 * 1024;
+/// Values inside each other in the input of a job, the result of a run or the filter of a hook. Readers of JSON give up at 128, and
+/// what is stored adds some.
+pub const JSON_DEPTH_MAX: usize = 100;
 /// The description of a job, and the address of its runbook.
 pub const NOTE_MAX_BYTES: usize = 1_000;
 /// Tags of one job.
@@ -210,6 +213,8 @@ pub const DELIVERY_WAIT_MIN: Millis = Millis::from_secs(1);
 pub const DELIVERY_WAIT_MAX: Millis = Millis::from_secs(60);
 /// Values in the `one_of` of a filter.
 pub const FILTER_VALUES_MAX: usize = 100;
+/// The filter of a hook, as JSON.
+pub const FILTER_MAX_BYTES: usize = 16 * 1024;
 
 // --- logs ---------------------------------------------------------------------------------------
 /// One line of a log; a longer one is cut, or continued on the next where a command wrote it.

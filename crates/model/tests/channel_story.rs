@@ -81,6 +81,28 @@ fn what_cannot_work_is_refused_by_the_name_of_its_field() {
     assert!(play(vec![add("ops", mail("smtp://localhost", &to, None))]).is_ok());
 }
 
+/// Whoever lists channels sees them as they are, in a terminal too.
+#[test]
+fn what_hides_or_turns_text_is_refused_wherever_it_stands() {
+    let refused = |change: &dyn Fn(&mut ChannelSettings)| {
+        let ChannelCommand::Add { name, mut settings } = add("ops", mail("smtp://localhost", &["a@b"], None)) else {
+            unreachable!("it adds")
+        };
+        change(&mut settings);
+        match play(vec![ChannelCommand::Add { name, settings }]) {
+            Err(ChannelRefusal::Invalid(invalid)) => invalid.field,
+            other => panic!("{other:?}"),
+        }
+    };
+    for bad in ["a\u{202e}@b", "a\u{9b}2J@b"] {
+        assert_eq!(refused(&|settings| settings.target = mail("smtp://localhost", &[bad], None)), "to");
+        assert_eq!(refused(&|settings| settings.target = webhook(&format!("https://{bad}"))), "url");
+        assert_eq!(refused(&|settings| settings.events = vec![bad.parse().unwrap()]), "events");
+        assert_eq!(refused(&|settings| settings.label = Some(bad.parse().unwrap())), "label");
+        assert_eq!(refused(&|settings| settings.description = Some(bad.into())), "description");
+    }
+}
+
 fn message(via: Option<&str>) -> Message {
     let mut message = Message::test(Uuid::from_u128(1), at(0), By::new("anna", IncidentSource::Api));
     if let Subject::Incident { event, .. } = &mut message.subject {

@@ -156,3 +156,14 @@ fn a_message_whose_event_cannot_be_read_is_refused_by_its_name() {
     let error = serde_json::from_value::<Message>(unknown).unwrap_err().to_string();
     assert!(error.contains("Teleported"), "{error}");
 }
+
+#[test]
+fn what_a_receiver_said_is_shown_as_it_is() {
+    let said = "550 \u{1b}[2J\u{1b}[1;1Hall is well\u{202e}\r\nbye";
+    let failed = NotificationCommand::Failed { error: said.into(), retry_at: Some(at(60)) };
+    let after = play(vec![(0, write()), (1, failed)]).unwrap();
+    assert_eq!(after.last_error.as_deref(), Some("550 \\u{1b}[2J\\u{1b}[1;1Hall is well\\u{202e}\nbye"));
+    let delivered = NotificationCommand::Delivered { note: Some("ok\u{9b}".into()) };
+    let after = play(vec![(0, write()), (1, delivered)]).unwrap();
+    assert!(matches!(after.state, NotificationState::Delivered { note: Some(note), .. } if note == "ok\\u{9b}"));
+}

@@ -31,7 +31,7 @@ impl SubmissionQueue for crate::PostgresStore {
             taken_at = ms_of("s.taken_at"),
         );
         let rows = self.database.query("taking submissions", &sql, &[&ms(claim), &codes::limit(limit)]).await?;
-        let mut taken = rows.iter().map(row).collect::<Result<Vec<SubmittedRow>, Fault>>()?;
+        let mut taken: Vec<SubmittedRow> = rows.iter().map(row).collect();
         taken.sort_by_key(|row| (row.submitted_at, row.id));
         Ok(taken)
     }
@@ -165,8 +165,13 @@ fn ms(length: Millis) -> i64 {
     i64::try_from(length.ms()).unwrap_or(i64::MAX / 2)
 }
 
+/// A time without end is one that is too far away: converting it would fail for all rows that are taken together.
 fn ms_of(column: &str) -> String {
-    format!("floor(extract(epoch FROM {column}) * 1000)::bigint")
+    format!(
+        "CASE WHEN isfinite({column}) THEN floor(extract(epoch FROM {column}) * 1000)::bigint \
+         WHEN {column} IS NOT NULL THEN {} END",
+        i64::MAX
+    )
 }
 
 /// The database has no such character; a reason may quote what somebody wrote.
@@ -174,15 +179,26 @@ fn without_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-fn row(row: &Row) -> Result<SubmittedRow, Fault> {
-    Ok(SubmittedRow {
+/// Nothing in a row keeps those that were taken with it from being carried out.
+fn row(row: &Row) -> SubmittedRow {
+    let time =
+        |column: usize, name: &str| Timestamp::from_ms(row.get(column)).map_err(|error| format!("{name}: {error}"));
+    let (submitted_at, taken_at) = (time(6, "submitted_at"), time(9, "taken_at"));
+    let form = form(row).and_then(|form| {
+        submitted_at.clone()?;
+        taken_at.clone()?;
+        Ok(form)
+    });
+    // Of a row that is refused no time is looked at.
+    let or_latest = |time: Result<Timestamp, String>| time.unwrap_or(Timestamp::MAX);
+    SubmittedRow {
         id: row.get(0),
-        form: form(row),
-        submitted_at: codes::time(row.get(6))?,
+        form,
+        submitted_at: or_latest(submitted_at),
         submitted_by: row.get(7),
         tries: u32::try_from(row.get::<_, i32>(8)).unwrap_or(u32::MAX),
-        taken_at: codes::time(row.get(9))?,
-    })
+        taken_at: or_latest(taken_at),
+    }
 }
 
 /// A time beyond all calendars and the like are the row's own trouble, not the queue's.

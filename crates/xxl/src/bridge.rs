@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ordo_egress_guard::{Guard, Guarded};
 use ordo_engine::Engine;
 use ordo_engine::executors::ListedExecutor;
-use ordo_model::executor::{Offer, Speaker};
+use ordo_model::executor::{Executor, Offer, Speaker};
 use ordo_model::{Actor, ActorSource};
 use ordo_store::Fault;
 use subtle::ConstantTimeEq;
@@ -55,6 +55,12 @@ struct ExecutorLinks {
     serving: JoinSet<()>,
 }
 
+/// Whether a bridge registered it, here or on another node. Whoever registers with a token owns the executor, whatever it
+/// says of itself: it must not be called, and shown the token of a group, at an address that it calls its name.
+fn is_bridged(executor: &Executor) -> bool {
+    executor.offer.version.as_deref() == Some(MARK) && executor.owner.is_none() && executor.is_there()
+}
+
 impl BridgedGroup {
     fn of(group: &XxlGroup) -> BridgedGroup {
         let guarded = Guarded::new(Guard::new(ALLOW, group.allow.clone()));
@@ -86,10 +92,7 @@ impl Bridge {
     }
 
     fn is_own(&self, listed: &ListedExecutor) -> bool {
-        let executor = &listed.executor;
-        executor.offer.version.as_deref() == Some(MARK)
-            && executor.is_there()
-            && executor.node == self.shared.engine.me().executor
+        is_bridged(&listed.executor) && listed.executor.node == self.shared.engine.me().executor
     }
 
     async fn resume(&self, listed: &ListedExecutor) -> Result<(), Fault> {
@@ -152,7 +155,14 @@ impl Bridge {
             return XxlAnswer::success();
         }
         let key = (param.registry_key, address);
-        let answer = match self.enlist(&key, group.capacity, client).await {
+        let capacity = group.capacity;
+        // Whoever hangs up meanwhile has registered all the same: half of it would leave an executor that nobody serves.
+        let enlisting = tokio::spawn(self.clone().enlist_for(key, capacity, client));
+        enlisting.await.unwrap_or_else(|error| XxlAnswer::refused(error.to_string()))
+    }
+
+    async fn enlist_for(self, key: (String, String), capacity: u32, client: ExecutorClient) -> XxlAnswer {
+        let answer = match self.enlist(&key, capacity, client).await {
             Ok(()) => XxlAnswer::success(),
             Err(why) => {
                 tracing::warn!(group = key.0, address = key.1, why, "an executor of XXL-JOB could not be registered");
@@ -181,7 +191,7 @@ impl Bridge {
         let is_elsewhere = |one: &ListedExecutor| {
             let executor = &one.executor;
             (&executor.offer.group, &executor.offer.name) == (&key.0, &key.1)
-                && executor.is_there()
+                && is_bridged(executor)
                 && executor.node != engine.me().executor
         };
         // Another node of the cluster speaks for it.

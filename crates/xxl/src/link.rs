@@ -321,8 +321,8 @@ impl ExecutorLink {
                 place.chunk += 1;
             }
             place.line = match unended {
-                "" => part.to_line_num + 1,
-                _ => place.line + lines.len() as u64,
+                "" => part.to_line_num.saturating_add(1),
+                _ => place.line.saturating_add(lines.len() as u64),
             };
             if part.is_end || !unended.is_empty() {
                 return;

@@ -13,7 +13,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::change::Change;
-use super::encoding::codec::{self, CHECKPOINT};
+use super::encoding::codec::{self, CHECKPOINT, from_json};
 use super::encoding::projection;
 use super::kinds::Stored;
 
@@ -213,7 +213,7 @@ impl<T: Stored> EntityState for Versioned<T> {
     }
 
     fn is_like(&self, snapshot: &[u8]) -> Result<bool, Fault> {
-        let other: T = serde_json::from_slice(snapshot).map_err(|e| unreadable(self.entity(), &e))?;
+        let other: T = from_json(snapshot).map_err(|e| unreadable(self.entity(), &e))?;
         Ok(other == self.value)
     }
 
@@ -234,7 +234,7 @@ pub(crate) fn job(state: &EntityRef) -> Result<Arc<Job>, Fault> {
 
 pub(crate) fn read<T: Stored>(id: Uuid, snapshot: &Snapshot) -> Result<Versioned<T>, Fault> {
     let entity = EntityId { kind: T::KIND, id };
-    let value = serde_json::from_slice(&snapshot.state).map_err(|e| unreadable(entity, &e))?;
+    let value = from_json(&snapshot.state).map_err(|e| unreadable(entity, &e))?;
     Ok(Versioned { id, version: snapshot.version, value })
 }
 
@@ -245,7 +245,7 @@ pub(super) fn decode_as<T: Stored>(entity: EntityId, snapshot: &Snapshot) -> Res
 pub(super) fn fold_as<T: Stored>(before: Option<EntityRef>, stored: &StoredEvent) -> Result<EntityRef, Fault> {
     let (id, version) = (stored.entity.id, stored.version);
     if stored.kind == CHECKPOINT {
-        let value: T = serde_json::from_slice(&stored.data).map_err(|e| unreadable(stored.entity, &e))?;
+        let value: T = from_json(&stored.data).map_err(|e| unreadable(stored.entity, &e))?;
         return Ok(Arc::new(Versioned { id, version, value }));
     }
     let before = before.map(|state| typed::<T>(&state)).transpose()?.map(|state| state.value.clone());
@@ -260,7 +260,7 @@ pub(crate) fn decode_event<E: serde::de::DeserializeOwned>(stored: &StoredEvent)
     let broken = |e: serde_json::Error| {
         Fault::damaged(format!("event {} of {} ({}) cannot be read: {e}", stored.version, stored.entity, stored.kind))
     };
-    let data: Value = serde_json::from_slice(&stored.data).map_err(broken)?;
+    let data: Value = from_json(&stored.data).map_err(broken)?;
     serde_json::from_value(serde_json::json!({ "type": stored.kind, "data": data })).map_err(broken)
 }
 

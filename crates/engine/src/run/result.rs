@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ordo_model::job::AttemptReport;
-use ordo_model::limits::{RESULT_INLINE_MAX_BYTES, RESULT_MAX_BYTES};
+use ordo_model::limits::{JSON_DEPTH_MAX, RESULT_INLINE_MAX_BYTES, RESULT_MAX_BYTES};
+use ordo_model::strict::is_deeper_than;
 use ordo_model::{RunId, Timestamp};
 use ordo_store::{Chunk, Fault};
 use serde_json::Value;
@@ -20,6 +21,11 @@ pub(crate) async fn bounded(
     started_at: Timestamp,
     result: Value,
 ) -> Result<AttemptReport, Arc<Fault>> {
+    if is_deeper_than(&result, JSON_DEPTH_MAX) {
+        // Otherwise what is stored of it, here and in the jobs that come after, could not be read again.
+        let reason = format!("the result has more than {JSON_DEPTH_MAX} values inside each other");
+        return Ok(AttemptReport::Failed { started_at: Some(started_at), reason });
+    }
     let bytes = serde_json::to_vec(&result).unwrap_or_default();
     if bytes.len() <= RESULT_INLINE_MAX_BYTES {
         return Ok(AttemptReport::Completed { started_at, result, result_bytes: None });

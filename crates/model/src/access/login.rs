@@ -1,7 +1,8 @@
 //! A login to the dashboard: who came in, or that somebody was turned away. Kept for a while, for those who look back.
 //!
 //! Invariant: a token never stands here, right or wrong. Whoever is turned away again and again on one day is one login
-//! with a count, and the count has an end: nobody fills the store by guessing.
+//! with a count, and the count has an end: nobody fills the store by guessing. Whoever comes in again and again in one minute
+//! is one login too.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -52,6 +53,11 @@ impl Login {
         EntityId::named(Kind::Login, &format!("{address} {}", now.ms() / 86_400_000)).id
     }
 
+    /// All with which the holder of one token comes in from one address in one minute.
+    pub fn entered_id(name: &str, address: &str, now: Timestamp) -> Uuid {
+        EntityId::named(Kind::Login, &format!("{name}\n{address}\n{}", now.ms() / 60_000)).id
+    }
+
     fn begun(address: &str, denied: u32, at: Timestamp) -> Login {
         Login { address: address.to_owned(), denied, at, is_forgotten: false }
     }
@@ -70,6 +76,8 @@ impl Object for Login {
         now: Timestamp,
     ) -> Result<Vec<LoginEvent>, NoSuchLogin> {
         match (before, command) {
+            // Coming in again and again within a minute is one login: a holder of a token fills no store by that.
+            (Some(login), LoginCommand::Enter { .. }) if login.denied == 0 => Ok(Vec::new()),
             (_, LoginCommand::Enter { address }) => Ok(vec![LoginEvent::LoggedIn { address }]),
             (Some(login), LoginCommand::Deny { .. }) if login.denied >= LOGIN_DENIALS_MAX => Ok(Vec::new()),
             (_, LoginCommand::Deny { address }) => Ok(vec![LoginEvent::LoginDenied { address }]),
@@ -128,6 +136,22 @@ mod tests {
         assert_eq!(Login::denied_id("a", at(0)), Login::denied_id("a", at(60)), "of one day");
         assert_ne!(Login::denied_id("a", at(0)), Login::denied_id("a", at(86_400)));
         assert_ne!(Login::denied_id("a", at(0)), Login::denied_id("b", at(0)));
+    }
+
+    #[test]
+    fn whoever_comes_in_again_and_again_writes_once_a_minute() {
+        let enter = |before: Option<&Login>| {
+            Login::decide(Uuid::nil(), before, LoginCommand::Enter { address: "192.0.2.7".into() }, at(0)).unwrap()
+        };
+        let first = enter(None);
+        assert_eq!(first.len(), 1);
+        let login = Login::apply(Uuid::nil(), None, &first[0], at(0)).unwrap();
+        assert!(enter(Some(&login)).is_empty());
+        let id = |name, address, secs| Login::entered_id(name, address, at(secs));
+        assert_eq!(id("ana", "a", 0), id("ana", "a", 10));
+        assert_ne!(id("ana", "a", 0), id("ana", "a", 60));
+        assert_ne!(id("ana", "a", 0), id("ben", "a", 0));
+        assert_ne!(id("ana", "a", 0), id("ana", "b", 0));
     }
 
     #[test]

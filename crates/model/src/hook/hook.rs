@@ -1,14 +1,16 @@
 //! A hook: an address that others call, who may call it, and which calls pass.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::filter::Filter;
 use super::verify::{Scheme, Verify};
 use crate::access::secret::Secret;
 use crate::id::{EntityId, Kind};
-use crate::limits::{HOOK_MAX_BYTES, PAYLOAD_DEFAULT_BYTES, PAYLOAD_MAX_BYTES};
+use crate::limits::{FILTER_MAX_BYTES, HOOK_MAX_BYTES, JSON_DEPTH_MAX, PAYLOAD_DEFAULT_BYTES, PAYLOAD_MAX_BYTES};
 use crate::object::{Misplaced, Object};
+use crate::strict::is_deeper_than;
 use crate::text::is_default;
 use crate::time::Timestamp;
 
@@ -192,11 +194,24 @@ fn check_terms(terms: &HookTerms) -> Result<(), HookRefusal> {
         let message = format!("must be between 1 and {PAYLOAD_MAX_BYTES}");
         return Err(HookRefusal::Invalid { field: "max_bytes", message });
     }
+    terms.filter.as_ref().map_or(Ok(()), check_filter)?;
     match terms.verify.as_ref().map(|verify| &verify.scheme) {
         Some(Scheme::Hmac { header: Some(header) }) if !is_header(header) => {
             let message = "must be the name of a header: letters, digits and '-'".to_owned();
             Err(HookRefusal::Invalid { field: "verify.header", message })
         }
+        _ => Ok(()),
+    }
+}
+
+fn check_filter(filter: &Filter) -> Result<(), HookRefusal> {
+    let refuse = |message: String| Err(HookRefusal::Invalid { field: "filter", message });
+    let form = Value::Object(filter.clone().into());
+    if is_deeper_than(&form, JSON_DEPTH_MAX) {
+        return refuse(format!("has more than {JSON_DEPTH_MAX} values inside each other"));
+    }
+    match form.to_string().len() {
+        bytes if bytes > FILTER_MAX_BYTES => refuse(format!("is larger than {FILTER_MAX_BYTES} bytes")),
         _ => Ok(()),
     }
 }

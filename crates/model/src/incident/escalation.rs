@@ -8,7 +8,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::job::Invalid;
-use crate::limits::{ACTOR_MAX_BYTES, ESCALATION_STEPS_MAX};
+use crate::job::definition::name;
+use crate::limits::{ACTOR_MAX_BYTES, ESCALATION_STEPS_MAX, HOOK_MAX_BYTES};
 use crate::time::{Millis, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,9 +41,9 @@ impl Escalation {
         if self.steps.is_empty() || self.steps.len() > ESCALATION_STEPS_MAX {
             return Err(Invalid::new("escalation.steps", format!("must be 1 to {ESCALATION_STEPS_MAX} steps")));
         }
-        if self.steps.iter().any(|step| step.notify.trim().is_empty() || step.notify.len() > ACTOR_MAX_BYTES) {
-            let limit = format!("must name whom to notify, in at most {ACTOR_MAX_BYTES} bytes");
-            return Err(Invalid::new("escalation.steps.notify", limit));
+        for step in &self.steps {
+            name("escalation.steps.notify", &step.notify, ACTOR_MAX_BYTES)?;
+            step.via.as_ref().map_or(Ok(()), |via| name("escalation.steps.via", via, HOOK_MAX_BYTES))?;
         }
         if self.ack_timeout == Some(Millis::ZERO) {
             return Err(Invalid::new("escalation.ack_timeout", "must be longer than nothing"));
@@ -101,6 +102,19 @@ impl FromStr for EscalationStep {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whom_and_by_which_way_look_like_what_they_are() {
+        let chain = |notify: &str, via: Option<&str>| {
+            let step = EscalationStep { after: Millis::ZERO, notify: notify.to_owned(), via: via.map(str::to_owned) };
+            Escalation { steps: vec![step], ack_timeout: None }.validate().map_err(|invalid| invalid.field)
+        };
+        assert_eq!(chain("#on-call", Some("email")), Ok(()));
+        for wrong in ["", "a\u{1b}[2Jb", "a\u{202e}b", &"x".repeat(ACTOR_MAX_BYTES + 1)] {
+            assert_eq!(chain(wrong, None), Err("escalation.steps.notify".to_owned()), "{wrong:?}");
+            assert_eq!(chain("#on-call", Some(wrong)), Err("escalation.steps.via".to_owned()), "{wrong:?}");
+        }
+    }
 
     #[test]
     fn a_step_is_written_on_one_line_and_reads_back() {

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::hook::is_slug;
 use crate::id::{EntityId, Kind};
 use crate::job::Invalid;
+use crate::job::definition::{name, text};
 use crate::limits::{
     ACTOR_MAX_BYTES, CHANNEL_RECIPIENTS_MAX, HOOK_MAX_BYTES, SUBSCRIPTION_EVENTS_MAX, SUBSCRIPTION_TEXT_MAX_BYTES,
     SUBSCRIPTION_URL_MAX_BYTES,
@@ -133,12 +134,9 @@ impl ChannelTarget {
                 if !(url.starts_with("https://") || url.starts_with("http://")) {
                     return Err(Invalid::new("url", "write it as https://example.com/hook"));
                 }
-                not_longer("url", url, SUBSCRIPTION_URL_MAX_BYTES)
+                name("url", url, SUBSCRIPTION_URL_MAX_BYTES)
             }
-            ChannelTarget::Slack { channel, .. } => {
-                not_empty("channel", channel)?;
-                not_longer("channel", channel, ACTOR_MAX_BYTES)
-            }
+            ChannelTarget::Slack { channel, .. } => name("channel", channel, ACTOR_MAX_BYTES),
             ChannelTarget::SlackWebhook { .. } => Ok(()),
             ChannelTarget::Email { server, from, to, secret } => check_mail(server, from, to, secret.is_some()),
         }
@@ -157,9 +155,9 @@ fn check_mail(server: &str, from: &str, to: &[String], has_password: bool) -> Re
     if has_password != user.is_some() {
         return Err(Invalid::new("server", "a user and a password go together: smtps://user@mail.example.com"));
     }
-    not_longer("server", server, SUBSCRIPTION_URL_MAX_BYTES)?;
+    name("server", server, SUBSCRIPTION_URL_MAX_BYTES)?;
     let addressed = |field: &str, address: &str| match address.contains('@') {
-        true => not_longer(field, address, ACTOR_MAX_BYTES),
+        true => name(field, address, ACTOR_MAX_BYTES),
         false => Err(Invalid::new(field, format!("{address:?} is not an address of mail"))),
     };
     addressed("from", from)?;
@@ -169,31 +167,16 @@ fn check_mail(server: &str, from: &str, to: &[String], has_password: bool) -> Re
     to.iter().try_for_each(|address| addressed("to", address))
 }
 
-fn not_empty(field: &str, text: &str) -> Result<(), Invalid> {
-    if text.trim().is_empty() { Err(Invalid::new(field, "must not be empty")) } else { Ok(()) }
-}
-
-fn not_longer(field: &str, text: &str, max_bytes: usize) -> Result<(), Invalid> {
-    if text.len() > max_bytes {
-        return Err(Invalid::new(field, format!("must have at most {max_bytes} bytes")));
-    }
-    match text.chars().any(char::is_control) {
-        true => Err(Invalid::new(field, "must not have control characters in it")),
-        false => Ok(()),
-    }
-}
-
 impl ChannelSettings {
     fn check(&self) -> Result<(), Invalid> {
         self.target.check()?;
         if self.events.len() > SUBSCRIPTION_EVENTS_MAX {
             return Err(Invalid::new("events", format!("must be at most {SUBSCRIPTION_EVENTS_MAX} patterns")));
         }
+        self.events.iter().try_for_each(|pattern| pattern.check("events"))?;
+        self.label.as_ref().map_or(Ok(()), |pattern| pattern.check("label"))?;
         match &self.description {
-            Some(text) if text.len() > SUBSCRIPTION_TEXT_MAX_BYTES => {
-                let why = format!("must have at most {SUBSCRIPTION_TEXT_MAX_BYTES} bytes");
-                Err(Invalid::new("description", why))
-            }
+            Some(given) if !given.is_empty() => text("description", given, SUBSCRIPTION_TEXT_MAX_BYTES),
             Some(_) | None => Ok(()),
         }
     }

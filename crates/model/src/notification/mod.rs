@@ -14,7 +14,7 @@ use crate::id::{EntityId, Kind};
 use crate::limits::{DEAD_LETTER_RETENTION, NOTIFICATION_ATTEMPTS_MAX, NOTIFICATION_RETENTION, REASON_MAX_BYTES};
 use crate::moment::ClockFrame;
 use crate::object::{Misplaced, Object};
-use crate::text::{is_default, shortened};
+use crate::text::{is_default, shortened, visible_lines};
 use crate::time::Timestamp;
 
 pub use message::{IncidentSubject, JobSubject, Message, Subject};
@@ -313,6 +313,7 @@ fn moved(mut notification: Notification, event: &NotificationEvent, at: Timestam
     notification
 }
 
+/// What a receiver said, as people may see it: a mail server may say anything.
 fn bounded(text: &str) -> String {
-    shortened(text, REASON_MAX_BYTES).to_owned()
+    shortened(&visible_lines(text), REASON_MAX_BYTES).to_owned()
 }

@@ -93,6 +93,7 @@ impl Object for Silence {
                     let message = format!("must be in the future and at most {INCIDENT_SNOOZE_MAX} from now");
                     return Err(Invalid::new("until", message).into());
                 }
+                matching.check("matching")?;
                 if !reason.is_empty() {
                     text("reason", &reason, NOTE_MAX_BYTES)?;
                 }
@@ -189,5 +190,13 @@ mod tests {
         );
         assert!(!refused(at(0).plus(INCIDENT_SNOOZE_MAX)));
         assert_eq!(after(None, SilenceCommand::End, 0), Err(SilenceRefusal::NoSuchSilence));
+    }
+
+    #[test]
+    fn a_pattern_looks_like_what_it_is() {
+        for bad in ["a\u{1b}[2Jb*", "a\u{202e}b", "a\u{200b}b"] {
+            let refused = after(None, add(bad, at(60)), 0);
+            assert!(matches!(refused, Err(SilenceRefusal::Invalid(Invalid { field, .. })) if field == "matching"));
+        }
     }
 }

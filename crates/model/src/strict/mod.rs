@@ -51,5 +51,15 @@ pub fn value(bytes: &[u8]) -> Result<Value, Unreadable> {
         .map_err(|error| Unreadable::Json(error.to_string()))
 }
 
+/// Whether more than so many values stand inside each other. Looks no deeper than that.
+pub fn is_deeper_than(value: &Value, levels: usize) -> bool {
+    let is_deeper = |inner: &Value| is_deeper_than(inner, levels - 1);
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(is_deeper),
+        Value::Object(fields) => levels == 0 || fields.values().any(is_deeper),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests;

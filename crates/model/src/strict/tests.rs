@@ -87,3 +87,14 @@ fn a_key_stands_once_and_text_that_is_not_json_has_its_own_error() {
     assert!(json(&"[".repeat(10_000)));
     assert!(matches!(from_slice::<Outer>(b"[]"), Err(Unreadable::Shape(_))));
 }
+
+#[test]
+fn it_is_known_how_deep_a_value_is() {
+    let nested = |levels| {
+        (0..levels)
+            .fold(Value::Null, |inner, level| if level % 2 == 0 { json!([1, inner]) } else { json!({ "a": inner }) })
+    };
+    assert!(!is_deeper_than(&nested(0), 0) && is_deeper_than(&nested(1), 0));
+    assert!(!is_deeper_than(&nested(100), 100) && is_deeper_than(&nested(101), 100));
+    assert!(is_deeper_than(&nested(1_000), 100), "it is not looked at to its end");
+}

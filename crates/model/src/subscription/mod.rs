@@ -11,6 +11,8 @@ use uuid::Uuid;
 pub use pattern::{EventPattern, NotAPattern};
 
 use crate::id::Kind;
+use crate::job::Invalid;
+use crate::job::definition::{name, text};
 use crate::limits::{
     SUBSCRIPTION_EVENTS_MAX, SUBSCRIPTION_TEXT_MAX_BYTES, SUBSCRIPTION_URL_MAX_BYTES, WEBHOOK_SECRET_OVERLAP,
 };
@@ -134,12 +136,14 @@ impl SubscriptionTerms {
         if !(self.url.starts_with("https://") || self.url.starts_with("http://")) {
             return refuse("url", "write it as https://example.com/hook".to_owned());
         }
-        if self.url.len() > SUBSCRIPTION_URL_MAX_BYTES {
-            return refuse("url", format!("must have at most {SUBSCRIPTION_URL_MAX_BYTES} bytes"));
-        }
-        if self.description.as_ref().is_some_and(|text| text.len() > SUBSCRIPTION_TEXT_MAX_BYTES) {
-            return refuse("description", format!("must have at most {SUBSCRIPTION_TEXT_MAX_BYTES} bytes"));
-        }
+        let shown = |field| move |invalid: Invalid| SubscriptionRefusal::Invalid { field, why: invalid.message };
+        name("url", &self.url, SUBSCRIPTION_URL_MAX_BYTES).map_err(shown("url"))?;
+        let description = self.description.iter().filter(|given| !given.is_empty());
+        description
+            .map(|given| text("description", given, SUBSCRIPTION_TEXT_MAX_BYTES))
+            .try_for_each(|checked| checked.map_err(shown("description")))?;
+        self.events.iter().try_for_each(|pattern| pattern.check("events")).map_err(shown("events"))?;
+        self.label.as_ref().map_or(Ok(()), |pattern| pattern.check("label")).map_err(shown("label"))?;
         if !(1..=SUBSCRIPTION_EVENTS_MAX).contains(&self.events.len()) {
             return refuse(
                 "events",
@@ -322,6 +326,13 @@ mod tests {
         assert_eq!(refused(terms(&[], None)), "events");
         let long = SubscriptionTerms { description: Some("x".repeat(2_000)), ..terms(&["*"], None) };
         assert_eq!(refused(long), "description");
+        for bad in ["a\u{202e}b", "a\u{1b}[2Jb"] {
+            assert_eq!(refused(SubscriptionTerms { url: format!("https://{bad}"), ..terms(&["*"], None) }), "url");
+            assert_eq!(refused(terms(&[bad], None)), "events");
+            assert_eq!(refused(terms(&["*"], Some(bad))), "label");
+            let shown = SubscriptionTerms { description: Some(bad.into()), ..terms(&["*"], None) };
+            assert_eq!(refused(shown), "description");
+        }
         assert_eq!(play(vec![SubscriptionCommand::Enable]), Err(SubscriptionRefusal::NoSuchSubscription));
         assert_eq!(play(vec![add(terms(&["*"], None)), add(terms(&["*"], None))]), Err(SubscriptionRefusal::Exists));
     }

@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::job::Invalid;
+use crate::job::definition::name;
 use crate::limits::LABEL_MAX_BYTES;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +21,11 @@ pub struct NotAPattern;
 impl EventPattern {
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether it looks like what it is. What was kept before is read as it is.
+    pub(crate) fn check(&self, field: &str) -> Result<(), Invalid> {
+        name(field, &self.0, LABEL_MAX_BYTES)
     }
 
     pub fn fits(&self, name: &str) -> bool {

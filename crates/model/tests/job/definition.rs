@@ -78,6 +78,7 @@ fn texts_beside_the_label_have_limits_too() {
         (json!({"description": "x".repeat(1_001)}), "description"),
         (json!({"trigger": {"type": "webhook", "hook": "x".repeat(101)}}), "trigger.hook"),
         (json!({"tool_input": {"text": "x".repeat(limits::TOOL_INPUT_MAX_BYTES)}}), "tool_input"),
+        (json!({"tool_input": (0..limits::JSON_DEPTH_MAX).fold(json!([]), |inner, _| json!([inner]))}), "tool_input"),
     ] {
         assert_says(refused(fields), &[field]);
     }

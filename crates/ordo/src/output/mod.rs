@@ -7,6 +7,7 @@ pub(crate) mod progress;
 pub(crate) mod short_id;
 pub(crate) mod style;
 pub(crate) mod table;
+pub(crate) mod terminal;
 pub(crate) mod time;
 
 use std::io::{ErrorKind, Write};

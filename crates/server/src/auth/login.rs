@@ -8,7 +8,6 @@ use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ordo_api::Code;
-use ordo_engine::clock::new_id;
 use ordo_engine::tokens::is_minted;
 use ordo_model::login::{Login, LoginCommand};
 use ordo_model::{Actor, ActorSource};
@@ -114,7 +113,7 @@ async fn record(app: &App, name: &str, address: Option<IpAddr>, is_in: bool) {
     let address = address.map_or_else(|| "socket".to_owned(), |address| address.to_string());
     let app = app.signed_by(Actor::new(name, ActorSource::Page));
     let (id, command) = match is_in {
-        true => (new_id(), LoginCommand::Enter { address }),
+        true => (Login::entered_id(name, &address, app.now()), LoginCommand::Enter { address }),
         false => (Login::denied_id(&address, app.now()), LoginCommand::Deny { address }),
     };
     if let Err(error) = app.engine.command::<Login>(id, command).await {

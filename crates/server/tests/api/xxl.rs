@@ -8,6 +8,8 @@ use axum::extract::State;
 use axum::http::Request;
 use axum::routing::post;
 use axum::{Json, Router};
+use futures_util::FutureExt;
+use ordo_model::Role;
 use ordo_server::Adapters;
 use ordo_server::testing::{World, text};
 use ordo_xxl::{Bridge, XxlOptions};
@@ -15,19 +17,28 @@ use serde_json::{Value, json};
 
 async fn world() -> World {
     let world = World::new().await;
+    let xxl = bridge(&world).await;
+    world.adapted(Adapters { xxl, ..Adapters::default() })
+}
+
+/// As a server starts it.
+async fn bridge(world: &World) -> Option<Bridge> {
     let options: XxlOptions = serde_json::from_value(json!({ "groups": {
         "billing": { "access_token": "billing-token", "allow": ["127.0.0.0/8"] },
         "mail": { "access_token": "mail-token" },
     }}))
     .unwrap();
-    let xxl = Bridge::start(&world.engine, &options).await.unwrap();
-    world.adapted(Adapters { xxl, ..Adapters::default() })
+    Bridge::start(&world.engine, &options).await.unwrap()
 }
 
 async fn say(world: &World, path: &str, token: Option<&str>, body: Value) -> Value {
+    world.send(saying(path, token, &body)).await.expect(200)
+}
+
+fn saying(path: &str, token: Option<&str>, body: &Value) -> Request<Body> {
     let request = Request::builder().method("POST").uri(format!("/xxl-job-admin/api/{path}"));
     let request = token.into_iter().fold(request, |request, token| request.header("XXL-JOB-ACCESS-TOKEN", token));
-    world.send(request.body(Body::from(body.to_string())).unwrap()).await.expect(200)
+    request.body(Body::from(body.to_string())).unwrap()
 }
 
 fn executor(group: &str, address: &str) -> Value {
@@ -54,6 +65,16 @@ async fn agreeable() -> (SocketAddr, Arc<Mutex<Vec<Value>>>) {
     let router = router.with_state(asked.clone());
     tokio::spawn(async move { axum::serve(listener, router).await });
     (address, asked)
+}
+
+/// Begins a run of a job for the executors of `billing`.
+async fn settle(world: &World) -> String {
+    let job = json!({
+        "label": "settle", "group": "billing", "trigger": { "type": "manual" },
+        "tool_name": "xxl", "tool_input": { "handler": "settle", "params": "east", "job_id": 12 }, "timeout": "90s"
+    });
+    let job = text(&world.post("/v1/jobs", job).await.expect(201)["id"]);
+    text(&world.post(&format!("/v1/jobs/{job}/trigger"), json!({})).await.expect(202)["run_id"])
 }
 
 #[tokio::test]
@@ -99,12 +120,7 @@ async fn a_group_does_not_speak_for_the_runs_of_another() {
     assert_eq!(say(&world, "registry", Some("billing-token"), registration.clone()).await["code"], 200);
     assert_eq!(say(&world, "registry", Some("billing-token"), registration.clone()).await["code"], 200);
     assert_eq!(registered(&world).await.len(), 1, "it says so again and again");
-    let job = json!({
-        "label": "settle", "group": "billing", "trigger": { "type": "manual" },
-        "tool_name": "xxl", "tool_input": { "handler": "settle", "params": "east", "job_id": 12 }, "timeout": "90s"
-    });
-    let job = text(&world.post("/v1/jobs", job).await.expect(201)["id"]);
-    let run = text(&world.post(&format!("/v1/jobs/{job}/trigger"), json!({})).await.expect(202)["run_id"]);
+    let run = settle(&world).await;
     world.eventually(async || !asked.lock().unwrap().is_empty()).await;
     let param = asked.lock().unwrap()[0].clone();
     let said = (&param["jobId"], &param["executorHandler"], &param["executorParams"], &param["executorTimeout"]);
@@ -120,4 +136,36 @@ async fn a_group_does_not_speak_for_the_runs_of_another() {
     assert_eq!(say(&world, "callback", Some("billing-token"), ended).await["code"], 200, "said twice, heard once");
     assert_eq!(say(&world, "registryRemove", Some("billing-token"), registration).await["code"], 200);
     world.eventually(async || registered(&world).await.is_empty()).await;
+}
+
+#[tokio::test]
+async fn an_executor_that_hung_up_while_it_registered_is_served_all_the_same() {
+    let world = world().await;
+    let (address, asked) = agreeable().await;
+    let registration = executor("billing", &format!("http://{address}/"));
+    let hung_up = world.send(saying("registry", Some("billing-token"), &registration)).now_or_never();
+    assert!(hung_up.is_none(), "it has to wait for the store");
+    assert_eq!(say(&world, "registry", Some("billing-token"), registration).await["code"], 200);
+    settle(&world).await;
+    world.eventually(async || !asked.lock().unwrap().is_empty()).await;
+}
+
+/// What an executor says of itself does not make it one of the bridge, to be called with the token of a group.
+#[tokio::test]
+async fn an_executor_of_a_token_is_not_taken_for_one_of_xxl_job_after_a_restart() {
+    let world = world().await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let token = world.token("builder", Role::Executor).await;
+    let offer = json!({
+        "name": format!("http://{address}"), "group": "billing", "tools": ["xxl"], "capacity": 1, "version": "xxl-job"
+    });
+    let id = text(&world.request_as(&token, "POST", "/v1/executors", Some(offer)).await.expect(201)["id"]);
+    let restarted = bridge(&world).await;
+    settle(&world).await;
+    let poll = format!("/v1/executors/{id}/poll");
+    let handed = world.request_as(&token, "POST", &poll, Some(json!({ "wait_ms": 30_000 }))).await.expect(200);
+    assert_eq!(handed["runs"].as_array().unwrap().len(), 1, "its work is its own: {handed}");
+    assert!(listener.accept().now_or_never().is_none(), "it was called with the token of the group");
+    drop(restarted);
 }

@@ -1,13 +1,15 @@
 //! Jobs and events to bytes and back. The only place that knows how they are written.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use ordo_model::job::{Event, Job, Run, RunStatusKind, Unfoldable};
 use ordo_model::{JobId, Timestamp};
 use ordo_store::{EventActor, Fault, NewEvent, StoredEvent as Stored};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 /// The name under which a checkpoint stands in a stream; its data is the folded state.
 pub const CHECKPOINT: &str = Event::CHECKPOINT;
@@ -64,9 +66,31 @@ fn with_scratch<T>(write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 /// Earlier versions wrote JSON, whose first byte begins no map in MessagePack.
 fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     match bytes.first() {
-        Some(b'{') => serde_json::from_slice(bytes).map_err(|error| error.to_string()),
+        Some(b'{') => from_json(bytes).map_err(|error| error.to_string()),
         _ => rmp_serde::from_slice(bytes).map_err(|error| error.to_string()),
     }
+}
+
+/// Reads what is stored as JSON. Earlier versions took inputs as deep as a reader of JSON goes, and stored them inside something:
+/// what is too deep at once is read part by part.
+pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(bytes).or_else(|error| match by_parts(bytes) {
+        Some(value) => T::deserialize(value),
+        None => Err(error),
+    })
+}
+
+/// The reader of parts that are left as they are goes as deep as they do.
+fn by_parts(bytes: &[u8]) -> Option<Value> {
+    if let Ok(value) = serde_json::from_slice(bytes) {
+        return Some(value);
+    }
+    if let Ok(fields) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(bytes) {
+        let part = |(name, part): (String, &RawValue)| Some((name, by_parts(part.get().as_bytes())?));
+        return fields.into_iter().map(part).collect::<Option<Map<String, Value>>>().map(Value::Object);
+    }
+    let items: Vec<&RawValue> = serde_json::from_slice(bytes).ok()?;
+    items.iter().map(|part| by_parts(part.get().as_bytes())).collect::<Option<Vec<Value>>>().map(Value::Array)
 }
 
 /// The folded job that replaces the beginning of its stream: an event, so JSON.
@@ -98,9 +122,9 @@ pub fn decode_event(stored: &Stored) -> Result<Recorded, Fault> {
         Fault::damaged(format!("event {} of {} ({}) cannot be read: {e}", stored.version, stored.entity, stored.kind))
     };
     if stored.kind == Event::CHECKPOINT {
-        return serde_json::from_slice(&stored.data).map(Recorded::Checkpoint).map_err(unreadable);
+        return from_json(&stored.data).map(Recorded::Checkpoint).map_err(unreadable);
     }
-    let data: Value = serde_json::from_slice(&stored.data).map_err(unreadable)?;
+    let data: Value = from_json(&stored.data).map_err(unreadable)?;
     let form = serde_json::json!({ "type": stored.kind, "data": data });
     Event::deserialize(form).map(Recorded::Happened).map_err(unreadable)
 }
@@ -142,6 +166,23 @@ mod tests {
     use ordo_model::EntityId;
     use ordo_store::Position;
     use uuid::Uuid;
+
+    #[test]
+    fn what_earlier_versions_took_in_is_read_however_deep_it_is() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        for levels in [1, 126, 127, 200] {
+            let text = format!(r#"{{"definition":{{"tool_input":{},"label":"a"}},"held":false}}"#, nested(levels));
+            let value: Value = from_json(text.as_bytes()).unwrap();
+            let mut inner = &value["definition"]["tool_input"];
+            for _ in 1..levels {
+                inner = &inner[0];
+            }
+            assert_eq!((inner, &value["definition"]["label"]), (&serde_json::json!([]), &serde_json::json!("a")));
+        }
+        for broken in ["", "{", "[[}", &nested(200)[..300], "{} x"] {
+            assert!(from_json::<Value>(broken.as_bytes()).is_err(), "{broken}");
+        }
+    }
 
     #[test]
     fn an_event_reads_back_as_it_was_written() {

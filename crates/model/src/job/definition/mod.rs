@@ -17,11 +17,11 @@ use serde_json::Value;
 
 use super::after::After;
 use crate::limits::{
-    AT_GRACE, EXPIRE_MAX, GROUP_MAX_BYTES, HOOK_MAX_BYTES, LABEL_MAX_BYTES, NOTE_MAX_BYTES, PRIORITY_DEFAULT,
-    PRIORITY_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX, TOOL_INPUT_MAX_BYTES, TOOL_NAME_MAX_BYTES,
+    AT_GRACE, EXPIRE_MAX, GROUP_MAX_BYTES, HOOK_MAX_BYTES, JSON_DEPTH_MAX, LABEL_MAX_BYTES, NOTE_MAX_BYTES,
+    PRIORITY_DEFAULT, PRIORITY_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX, TOOL_INPUT_MAX_BYTES, TOOL_NAME_MAX_BYTES,
 };
 use crate::schedule::{Rule, Schedule, ScheduleError};
-use crate::strict::{self, Misread};
+use crate::strict::{self, Misread, is_deeper_than};
 use crate::text::{is_deceptive, is_of_prose};
 use crate::time::{Millis, Timestamp};
 use key::{ConcurrencyKey, RateLimit, UniqueKey};
@@ -150,8 +150,9 @@ impl Definition {
     pub(super) fn validate(&self) -> Result<(), Invalid> {
         self.validate_texts()?;
         // The input is a part of the text.
-        if self.written_bytes().is_none_or(|bytes| bytes > TOOL_INPUT_MAX_BYTES) {
-            validate_input(&self.tool_input)?;
+        match self.written_bytes() {
+            Some(bytes) if bytes <= TOOL_INPUT_MAX_BYTES => validate_depth(&self.tool_input)?,
+            Some(_) | None => validate_input(&self.tool_input)?,
         }
         self.validate_policies()
     }
@@ -223,7 +224,15 @@ pub(super) fn validate_input(input: &Value) -> Result<(), Invalid> {
     if bytes > TOOL_INPUT_MAX_BYTES {
         return Err(Invalid::new("tool_input", format!("is larger than {TOOL_INPUT_MAX_BYTES} bytes")));
     }
-    Ok(())
+    validate_depth(input)
+}
+
+/// Otherwise what is stored of it could not be read again.
+fn validate_depth(input: &Value) -> Result<(), Invalid> {
+    match is_deeper_than(input, JSON_DEPTH_MAX) {
+        true => Err(Invalid::new("tool_input", format!("has more than {JSON_DEPTH_MAX} values inside each other"))),
+        false => Ok(()),
+    }
 }
 
 fn refuse_the_past(schedule: &Schedule, now: Timestamp) -> Result<(), Invalid> {

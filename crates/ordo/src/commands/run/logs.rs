@@ -2,7 +2,8 @@
 //!
 //! Invariant: a stream that breaks is taken up again after the last line that was seen; no line is shown twice.
 
-use std::io::Write;
+use std::borrow::Cow;
+use std::io::{IsTerminal, Write};
 
 use ordo_client::{Error as ClientError, SseEvent};
 use ordo_model::Timestamp;
@@ -14,6 +15,7 @@ use crate::commands::find::{self, FoundRun, text};
 use crate::commands::pages;
 use crate::commands::talk::CommandSession;
 use crate::error::{Error, Exit, Result};
+use crate::output::terminal::tamed;
 use crate::output::{self, time};
 
 /// How often a broken stream is taken up again without a line in between.
@@ -110,11 +112,14 @@ async fn read(
     Err(Error::failed("the log was cut off").detail("the daemon ended the connection before the run was over"))
 }
 
-/// What the command wrote to its standard error goes to ours.
+/// What the command wrote to its standard error goes to ours: into a file or a pipe as it was written, to a terminal without
+/// what that would obey.
 pub(crate) fn print(line: &Value, timestamps: bool) -> Result<()> {
     let at = time::of(&line["at"]).filter(|_| timestamps).map(|at: Timestamp| format!("{at} ")).unwrap_or_default();
-    let said = format!("{at}{}", text(line, "text"));
-    if line["stream"] == "stderr" {
+    let (is_error, text) = (line["stream"] == "stderr", text(line, "text"));
+    let is_terminal = if is_error { std::io::stderr().is_terminal() } else { std::io::stdout().is_terminal() };
+    let said = format!("{at}{}", if is_terminal { tamed(&text) } else { Cow::Borrowed(text.as_str()) });
+    if is_error {
         // Whoever closed standard error does not want it.
         let _ = writeln!(std::io::stderr(), "{said}");
         return Ok(());

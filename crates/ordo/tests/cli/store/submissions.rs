@@ -91,6 +91,11 @@ fn what_cannot_be_done_is_refused_where_people_see_it() {
         ("label", "'nobody'", "no job is called \"nobody\""),
         ("label", "'twin'", "several jobs are called \"twin\""),
         ("label, tool, input", "'a', 'shell', '{\"comand\": 1}'", "comand"),
+        ("label, tool, run_at", "'a', 'noop', 'infinity'", "run_at"),
+        ("label, tool, run_at", "'a', 'noop', '-infinity'", "run_at"),
+        ("label, tool, run_at", "'a', 'noop', '294276-12-31'", "run_at"),
+        ("label, submitted_at", "'twin', 'infinity'", "submitted_at"),
+        ("label, taken_at", "'twin', '-infinity'", "taken_at"),
         ("job", "'{\"label\": \"a\"}'", "tool_name"),
         ("job", "'[]'", "must be an object"),
         (
@@ -135,7 +140,7 @@ fn what_cannot_be_done_is_refused_where_people_see_it() {
     let metrics =
         std::process::Command::new("curl").args(["-s", &format!("{}/metrics", daemon.place)]).output().unwrap();
     let metrics = String::from_utf8_lossy(&metrics.stdout);
-    assert!(metrics.contains(r#"ordo_submissions_total{outcome="refused"} 7"#), "{metrics}");
+    assert!(metrics.contains(r#"ordo_submissions_total{outcome="refused"} 12"#), "{metrics}");
     assert_eq!(daemon.stop().0, 0);
 }
 

@@ -22,6 +22,7 @@ use ordo_model::job::Invalid;
 use ordo_model::limits::CHANNELS_MAX;
 use ordo_model::notification::Message;
 use ordo_model::object::Object;
+use ordo_model::text::visible_lines;
 
 use crate::app::{App, Signed};
 use crate::auth::caller::Caller;
@@ -194,7 +195,9 @@ pub(crate) async fn try_out(app: &App, name: &str, caller: &str) -> Result<Chann
     let sent = tokio::time::timeout(sender.timeout().to_std(), sender.send(&outgoing)).await;
     Ok(match sent.unwrap_or_else(|_| Err(late())) {
         Ok(sent) => ChannelTest { delivered: true, note: sent.note, error: None },
-        Err(error) => ChannelTest { delivered: false, note: None, error: Some(error.text) },
+        Err(error) => {
+            ChannelTest { delivered: false, note: None, error: Some(visible_lines(&error.text).into_owned()) }
+        }
     })
 }
 

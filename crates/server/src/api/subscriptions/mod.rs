@@ -17,6 +17,7 @@ use ordo_engine::object_queries::IndexRange;
 use ordo_model::Kind;
 use ordo_model::limits::SUBSCRIPTIONS_MAX;
 use ordo_model::subscription::{Subscription, SubscriptionCommand, SubscriptionRefusal};
+use ordo_model::text::visible_lines;
 use uuid::Uuid;
 
 use crate::app::{App, Signed};
@@ -110,7 +111,9 @@ pub(crate) async fn try_out(app: &App, id: Uuid) -> Result<SubscriptionTest, Pro
     };
     Ok(match directory.sender(kept.id, kept.value).test(new_id()).await {
         Ok(status) => SubscriptionTest { delivered: true, status: Some(status), error: None },
-        Err(error) => SubscriptionTest { delivered: false, status: None, error: Some(error.text) },
+        Err(error) => {
+            SubscriptionTest { delivered: false, status: None, error: Some(visible_lines(&error.text).into_owned()) }
+        }
     })
 }
 

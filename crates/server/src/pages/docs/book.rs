@@ -31,6 +31,9 @@ pub(super) enum ContentsLine {
     Page { title: String, path: String },
 }
 
+/// How many words are searched for; further ones are not looked at. Each page is read for each of them.
+const WORDS_MAX: usize = 16;
+
 /// A page that holds the words that were searched for.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FoundPage {
@@ -98,7 +101,7 @@ impl Book {
 
     /// Pages that hold all of the words, those with a fitting title first.
     pub(super) fn search(&self, words: &str) -> Vec<FoundPage> {
-        let words: Vec<String> = words.to_lowercase().split_whitespace().map(str::to_owned).collect();
+        let words: Vec<String> = words.to_lowercase().split_whitespace().take(WORDS_MAX).map(str::to_owned).collect();
         let Some(first) = words.first() else { return Vec::new() };
         let mut found: Vec<(usize, FoundPage)> = Vec::new();
         for (path, text) in self.pages.iter().filter(|(path, _)| path.ends_with(".md") && *path != CONTENTS) {

@@ -68,6 +68,32 @@ async fn a_run_goes_to_an_executor_and_its_result_comes_back() {
     assert_eq!(texts, ["one", "two"], "a chunk that comes twice is kept once");
 }
 
+/// It goes into the inputs of those that come after, and is stored in both.
+#[tokio::test]
+async fn a_result_that_could_not_be_read_again_makes_the_attempt_fail() {
+    let world = World::new().await;
+    let executor = register(&world, "worker-1").await;
+    let parent = world.job(render(&json!({ "label": "parent" }))).await;
+    let child = world.job(render(&json!({ "label": "child", "after": { "jobs": [parent["id"]] } }))).await;
+    let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    for (levels, ends) in [(100, "completed"), (120, "failed")] {
+        let id = world.trigger(&parent).await;
+        let run = poll(&world, &executor, 1).await.remove(0);
+        let completed = json!({ "type": "completed", "result": nested(levels) });
+        assert_eq!(report(&world, &run, completed).await["status"], 200);
+        world.until(&id, ends).await;
+        if ends == "completed" {
+            let next = poll(&world, &executor, 1).await.remove(0);
+            assert_eq!(next["tool_input"]["after"][0]["result"], nested(levels));
+            report(&world, &next, json!({ "type": "completed" })).await;
+        }
+    }
+    for job in [&parent, &child] {
+        world.get(&format!("/v1/jobs/{}/revisions", text(&job["id"]))).await.expect(200);
+        world.get(&format!("/v1/streams/ordo-job-{}", text(&job["id"]))).await.expect(200);
+    }
+}
+
 #[tokio::test]
 async fn a_report_of_another_attempt_changes_nothing() {
     let world = World::new().await;

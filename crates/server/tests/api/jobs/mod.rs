@@ -209,3 +209,24 @@ async fn a_name_that_looks_like_another_is_refused_and_a_reason_shows_what_is_in
     let paused = world.post(&path, json!({ "reason": "no\u{1b}[8m\u{202e}w" })).await.expect(200);
     assert!(paused.to_string().contains(r"no\\u{1b}[8m\\u{202e}w"), "{paused}");
 }
+
+/// What is stored adds some levels to it: what is taken in can be read again.
+#[tokio::test]
+async fn an_input_that_could_not_be_read_again_is_refused() {
+    let world = World::new().await;
+    let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    let deepest = world.job(json!({ "tool_input": nested(100) })).await;
+    let id = text(&deepest["id"]);
+    world.get(&format!("/v1/jobs/{id}/revisions")).await.expect(200);
+    let deeper = json!({ "tool_input": nested(126) });
+    world.post("/v1/jobs", job(deeper.clone())).await.refused(422, "invalid_job");
+    let several = json!({ "jobs": [job(deeper.clone()), job(deeper.clone())] });
+    let answer = world.post("/v1/jobs/batch", several).await.expect(200);
+    assert!(answer["results"].as_array().unwrap().iter().all(|result| result["error"]["code"] == "invalid_job"));
+    world.patch(&format!("/v1/jobs/{id}"), None, deeper.clone()).await.refused(422, "invalid_job");
+    world.post(&format!("/v1/jobs/{id}/trigger"), deeper).await.refused(422, "invalid_job");
+    let filter = json!({ "slug": "deep", "filter": { "pointer": "/a", "equals": nested(120) } });
+    world.post("/v1/hooks", filter).await.refused(422, "invalid_hook");
+    let large = json!({ "slug": "large", "filter": { "pointer": "/a".repeat(9_000), "exists": true } });
+    world.post("/v1/hooks", large).await.refused(422, "invalid_hook");
+}

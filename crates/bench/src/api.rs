@@ -131,7 +131,8 @@ async fn over_tcp(ground: &Ground, jobs: usize, program: &Program) -> anyhow::Re
     for _ in 0..CLIENTS {
         let (url, token, body, acks) = (url.clone(), token.clone(), body.clone(), acks.clone());
         tasks.push(tokio::spawn(async move {
-            let client = reqwest::Client::builder().no_proxy().build()?;
+            let tls = ordo_tls::plain_http()?;
+            let client = reqwest::Client::builder().no_proxy().tls_backend_preconfigured(tls).build()?;
             while acks.load(Ordering::Relaxed) < jobs && watch.elapsed() < Millis::from_secs(SECONDS) {
                 let request = client.post(&url).bearer_auth(&token).header("content-type", "application/json");
                 let answer = request.body(body.clone()).send().await?;

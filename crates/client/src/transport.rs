@@ -3,10 +3,13 @@
 //! Invariant: a request goes to its target and nowhere else. No redirect is followed, no proxy that the environment
 //! happens to name is used, and a Unix socket is never sent a token: it knows its caller by the user.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
-use reqwest::{Certificate, ClientBuilder, Method, RequestBuilder, Url, redirect};
+use reqwest::{Method, RequestBuilder, Url, redirect};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use crate::{Error, Target};
 
@@ -15,6 +18,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A server closes a connection that is idle for 30 s; one that is used again sooner is not closed under a request.
 const IDLE_CONNECTION_KEPT: Duration = Duration::from_secs(15);
 const IDLE_CONNECTIONS_MAX: usize = 8;
+
+/// The certificate of an authority that may vouch for a server.
+pub(crate) type Authority = CertificateDer<'static>;
 
 /// Connections to one target. Cheap to clone; clones share their connections.
 #[derive(Debug, Clone)]
@@ -25,23 +31,22 @@ pub(crate) struct Transport {
 
 impl Transport {
     /// Trusts these authorities besides those of the system.
-    pub(crate) fn new(target: &Target, token: Option<&str>, authorities: Vec<Certificate>) -> Result<Transport, Error> {
+    pub(crate) fn new(target: &Target, token: Option<&str>, authorities: Vec<Authority>) -> Result<Transport, Error> {
         let base = target.base()?;
+        let tls = if base.scheme() == "https" { ordo_tls::https(authorities) } else { ordo_tls::plain_http() };
         let builder = reqwest::Client::builder()
             .no_proxy()
             .redirect(redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(IDLE_CONNECTION_KEPT)
             .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
+            .tls_backend_preconfigured(tls.map_err(|error| unbuilt(&error))?)
             .user_agent(concat!("ordo/", env!("CARGO_PKG_VERSION")));
         let builder = match target {
-            Target::Socket(path) => without_tls(builder).unix_socket(path.clone()),
-            Target::Http { .. } => {
-                let builder = builder.default_headers(headers(token)?);
-                if base.scheme() == "https" { builder.tls_certs_merge(authorities) } else { without_tls(builder) }
-            }
+            Target::Socket(path) => builder.unix_socket(path.clone()),
+            Target::Http { .. } => builder.default_headers(headers(token)?),
         };
-        let http = builder.build().map_err(|error| Error::Unusable(unbuilt(&error)))?;
+        let http = builder.build().map_err(|error| unbuilt(innermost(&error)))?;
         Ok(Transport { http, base })
     }
 
@@ -61,18 +66,13 @@ impl Transport {
 }
 
 /// The certificates of authorities in a PEM text.
-pub(crate) fn authorities(pem: &[u8]) -> Result<Vec<Certificate>, Error> {
+pub(crate) fn authorities(pem: &[u8]) -> Result<Vec<Authority>, Error> {
     let refuse = |why: String| Error::Unusable(format!("the authority's certificate cannot be used: {why}"));
-    let found = Certificate::from_pem_bundle(pem).map_err(|error| refuse(innermost(&error)))?;
-    if found.is_empty() {
-        return Err(refuse("there is no certificate in it, only PEM is understood".to_owned()));
+    let found: Result<Vec<_>, _> = Authority::pem_slice_iter(pem).collect();
+    match found.map_err(|error| refuse(error.to_string()))? {
+        found if found.is_empty() => Err(refuse("there is no certificate in it, only PEM is understood".to_owned())),
+        found => Ok(found),
     }
-    Ok(found)
-}
-
-/// Neither reads nor needs the roots of the system.
-fn without_tls(builder: ClientBuilder) -> ClientBuilder {
-    builder.tls_certs_only([])
 }
 
 fn headers(token: Option<&str>) -> Result<HeaderMap, Error> {
@@ -86,8 +86,8 @@ fn headers(token: Option<&str>) -> Result<HeaderMap, Error> {
     Ok(headers)
 }
 
-fn unbuilt(error: &reqwest::Error) -> String {
-    format!("no connection can be prepared: {}", innermost(error))
+fn unbuilt(why: impl Display) -> Error {
+    Error::Unusable(format!("no connection can be prepared: {why}"))
 }
 
 /// The cause that helps, from below the layers that only say that something failed.

@@ -38,15 +38,8 @@ impl Guarded {
 
     pub fn with_lookup(guard: Guard, lookup: Arc<dyn Lookup>) -> Guarded {
         let guard = Arc::new(guard);
-        let client = Client::builder()
-            .no_proxy()
-            .redirect(redirect::Policy::none())
-            .dns_resolver(GuardedResolver { guard: guard.clone(), lookup: lookup.clone() })
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_idle_timeout(IDLE_CONNECTION_KEPT)
-            .user_agent(concat!("ordo/", env!("CARGO_PKG_VERSION")))
-            .build();
-        Guarded { guard, lookup, client: client.map_err(|error| format!("cannot make an HTTP client: {error:?}")) }
+        let client = client(GuardedResolver { guard: guard.clone(), lookup: lookup.clone() });
+        Guarded { guard, lookup, client: client.map_err(|why| format!("cannot make an HTTP client: {why}")) }
     }
 
     /// For requests to a URL that [`Guarded::check`] has let pass.
@@ -72,4 +65,17 @@ impl Guarded {
             Err(_) => Ok(()),
         }
     }
+}
+
+fn client(resolver: GuardedResolver) -> Result<Client, String> {
+    let tls = ordo_tls::https([]).map_err(|error| error.to_string())?;
+    let builder = Client::builder()
+        .no_proxy()
+        .redirect(redirect::Policy::none())
+        .dns_resolver(resolver)
+        .tls_backend_preconfigured(tls)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE_CONNECTION_KEPT)
+        .user_agent(concat!("ordo/", env!("CARGO_PKG_VERSION")));
+    builder.build().map_err(|error| format!("{error:?}"))
 }

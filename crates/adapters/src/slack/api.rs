@@ -84,8 +84,10 @@ impl Api {
         let refuse = || NoApi::Url(base.to_owned());
         let slashed = if base.ends_with('/') { base.to_owned() } else { format!("{base}/") };
         let base = Url::parse(&slashed).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let tls = ordo_tls::https([]).map_err(|error| NoApi::Client(error.to_string()))?;
         let client = Client::builder()
             .timeout(CALL_TIMEOUT)
+            .tls_backend_preconfigured(tls)
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("ordo/", env!("CARGO_PKG_VERSION")))
             .build();

@@ -50,9 +50,12 @@ impl Exporter {
         queue: mpsc::Receiver<SpanRecord>,
         dropped: Arc<AtomicU64>,
     ) -> Result<Exporter> {
+        let tls = ordo_tls::https([])
+            .map_err(|error| Error::failed("cannot make a client for the collector").detail(error.to_string()))?;
         let client = reqwest::Client::builder()
             .default_headers(headers)
             .timeout(ANSWER_WITHIN)
+            .tls_backend_preconfigured(tls)
             .user_agent(concat!("ordo/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| Error::failed("cannot make a client for the collector").detail(chain(&error)))?;

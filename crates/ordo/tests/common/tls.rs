@@ -8,7 +8,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::Daemon;
@@ -70,8 +69,7 @@ pub(crate) struct TlsFront {
 impl TlsFront {
     pub(crate) fn before(daemon: &Daemon, identity: ServerIdentity) -> TlsFront {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        // Said which: a binary with every feature has two of them.
-        let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        let config = ServerConfig::builder_with_provider(ordo_tls::provider())
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()

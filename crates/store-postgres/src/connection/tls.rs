@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 use ordo_store::Fault;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
@@ -28,13 +28,10 @@ pub(crate) struct MakeTls(Arc<ClientConfig>);
 impl MakeTls {
     pub(crate) fn of(target: &ConnectTarget) -> Result<MakeTls, Fault> {
         let failed = |error: rustls::Error| Fault::unavailable("preparing TLS", error);
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()
-            .map_err(failed)?;
+        let builder = ordo_tls::client().map_err(failed)?;
         let builder = match (target.tls, &target.root) {
             (Tls::Disable | Tls::Prefer | Tls::Require, _) => {
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(ordo_tls::provider())))
             }
             (Tls::VerifyFull, Some(path)) => builder.with_root_certificates(roots(path)?),
             (Tls::VerifyFull, None) => builder.with_platform_verifier().map_err(failed)?,

@@ -9,26 +9,27 @@ pub(super) struct CrateRule {
     pub(super) tests_may_know: &'static [&'static str],
 }
 
-pub(super) const RULES: [CrateRule; 19] = [
+pub(super) const RULES: [CrateRule; 20] = [
     rule("model", &[], &["fuzz"]),
     rule("api", &["model"], &["fuzz"]),
     rule("store", &["model"], &[]),
     rule("store-redb", &["model", "store"], &["fuzz"]),
-    rule("store-postgres", &["model", "store"], &["store-redb", "fuzz"]),
+    rule("store-postgres", &["model", "store", "tls"], &["store-redb", "fuzz"]),
     rule("engine", &["model", "store"], &["store-redb", "fuzz"]),
-    rule("egress-guard", &[], &[]),
+    rule("tls", &[], &[]),
+    rule("egress-guard", &["tls"], &[]),
     rule("tools", &["model", "engine", "egress-guard"], &[]),
-    rule("adapters", &["model", "store", "engine", "egress-guard"], &["store-redb"]),
+    rule("adapters", &["model", "store", "engine", "egress-guard", "tls"], &["store-redb"]),
     rule(
         "server",
         &["model", "api", "store", "engine", "adapters", "xxl", "import"],
         &["store-redb", "tools", "client", "egress-guard", "fuzz"],
     ),
     rule("xxl", &["model", "store", "engine", "egress-guard"], &["store-redb"]),
-    rule("client", &["model", "api"], &[]),
+    rule("client", &["model", "api", "tls"], &[]),
     rule("import", &["model"], &["fuzz"]),
     rule("kurrentdb", &["model", "store", "engine"], &["store-redb"]),
-    rule("bench", &["model", "api", "store", "store-redb", "store-postgres", "engine", "server", "client"], &[]),
+    rule("bench", &["model", "api", "store", "store-redb", "store-postgres", "engine", "server", "client", "tls"], &[]),
     rule(
         "ordo",
         &[
@@ -38,6 +39,7 @@ pub(super) const RULES: [CrateRule; 19] = [
             "store-redb",
             "store-postgres",
             "engine",
+            "tls",
             "egress-guard",
             "tools",
             "adapters",
@@ -62,7 +64,7 @@ pub(super) struct GuardedCrate {
     pub(super) why: &'static str,
 }
 
-pub(super) const GUARDED: [GuardedCrate; 6] = [
+pub(super) const GUARDED: [GuardedCrate; 7] = [
     GuardedCrate { name: "redb", known_by: &["store-redb", "sim"], why: "a store is reached through the contract" },
     GuardedCrate {
         name: "tokio-postgres",
@@ -99,6 +101,11 @@ pub(super) const GUARDED: [GuardedCrate; 6] = [
         name: "kurrentdb",
         known_by: &["kurrentdb"],
         why: "a binary without the feature is built without it",
+    },
+    GuardedCrate {
+        name: "rustls",
+        known_by: &["tls", "client", "store-postgres"],
+        why: "one crate chooses the cryptography; the others read its errors and speak TLS inside another protocol",
     },
     GuardedCrate { name: "anyhow", known_by: &["bench", "ordo", "sim", "xtask"], why: "a library's errors are types" },
 ];

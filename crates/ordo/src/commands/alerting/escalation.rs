@@ -42,7 +42,7 @@ async fn add(talk: &CommandSession, args: EscalationAddArgs) -> Result<Exit> {
         match name == DEFAULT_ESCALATION {
             true => format!("added escalation chain {name}: the next incident that names none takes it"),
             false => {
-                format!("added escalation chain {name}: incidents take it that name it, as with --escalation {name}")
+                format!("added escalation chain {name}: incidents that name it take it, as with --escalation {name}")
             }
         }
     })?;

@@ -31,7 +31,7 @@ pub(crate) async fn similar(talk: &CommandSession, args: &IncidentArg) -> Result
     let id = find(talk, &args.incident).await?;
     let found = talk.get(&format!("/v1/incidents/{id}/similar")).await?;
     let items = found["items"].as_array().cloned().unwrap_or_default();
-    talk.list(&items, || human(talk, &items, "None is like it.\n"))?;
+    talk.list(&items, || human(talk, &items, "No similar incidents.\n"))?;
     Ok(Exit::Done)
 }
 

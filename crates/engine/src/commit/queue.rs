@@ -54,7 +54,9 @@ impl BatcherQueue {
         let Some(mut state) = is_alone.then(|| self.idle_state()).flatten() else {
             return self.send(BatcherMessage::Commands(vec![submission]));
         };
+        let stop_on_panic = StopOnPanic(self);
         state.commit_here(submission);
+        drop(stop_on_panic);
         if state.is_idle() {
             return Ok(());
         }
@@ -72,6 +74,17 @@ impl BatcherQueue {
         let state = self.state.get()?.try_lock().ok()?;
         let is_first = self.waiting.load(Ordering::Acquire) == 0 && !self.messages.is_closed();
         (is_first && state.is_idle() && state.commit_micros() <= CALLER_WAITS_MICROS).then_some(state)
+    }
+}
+
+/// A round that a panic leaves half done is nobody's to go on with: the batcher ends, as it does when it panics itself.
+struct StopOnPanic<'q>(&'q BatcherQueue);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            drop(self.0.send(BatcherMessage::Stop));
+        }
     }
 }
 

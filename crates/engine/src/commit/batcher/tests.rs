@@ -10,7 +10,7 @@ use super::*;
 use crate::commit::command::SubmitError;
 use crate::commit::job_command::{JobReply, Request};
 use crate::commit::queue::batcher_queue;
-use crate::time::clock::SetClock;
+use crate::time::clock::{Clock, SetClock};
 
 /// A batcher that does not run, and its state, lent to callers.
 struct Still {
@@ -21,11 +21,14 @@ struct Still {
 
 impl Still {
     fn new() -> Still {
+        Still::with_clock(Arc::new(SetClock::new(Timestamp::from_ms(1_900_000_000_000).unwrap())))
+    }
+
+    fn with_clock(clock: SharedClock) -> Still {
         let (queue, inbox) = batcher_queue();
         let (core, _) = mpsc::unbounded_channel();
         let rounds = Rounds::new(false, OUTBOX_FLUSH_DELAY, Arc::default());
         let store = Arc::new(RedbStore::in_memory().unwrap());
-        let clock = Arc::new(SetClock::new(Timestamp::from_ms(1_900_000_000_000).unwrap()));
         let state = BatcherState::new(rounds, store, clock, core, ChangeHints::new(), Arc::default());
         let state = Arc::new(Mutex::new(state));
         queue.lend(state.clone());
@@ -114,6 +117,27 @@ async fn the_batcher_goes_on_with_what_is_too_large_to_be_committed_here() {
     assert!(answer.try_recv().is_err(), "it is on its way");
     still.run().await;
     assert!(answer.try_recv().unwrap().is_ok());
+}
+
+/// Stands for a bug wherever a command is decided.
+#[derive(Debug)]
+struct BrokenClock;
+
+impl Clock for BrokenClock {
+    fn now(&self) -> Timestamp {
+        panic!("a bug on purpose")
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_panics_at_work_ends_the_batcher() {
+    let still = Still::with_clock(Arc::new(BrokenClock));
+    let submitted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(still.submit(1, "", true))));
+    assert!(submitted.is_err());
+    let Still { queue, inbox, state } = still;
+    Batcher { state, inbox, may_block: true }.run().await;
+    let (submission, _) = schedule(2, "").answered();
+    assert!(queue.submit(submission, true).is_err(), "nobody goes on with what is half done");
 }
 
 #[tokio::test]

@@ -165,7 +165,8 @@ async fn one_who_wants_no_more_is_disabled() {
     let reason = office.world.until("it is disabled", disabled).await;
     assert!(reason.contains("410"), "{reason}");
     eventually("its sender is gone", async || office.senders.names().is_empty().then_some(())).await;
-    office.world.incident("Search is down", None).await;
+    let search = office.world.incident("Search is down", None).await;
+    office.world.published(search).await;
     assert_eq!((office.world.notifications().await.len(), receiver.taken().len()), (1, 1));
 
     receiver.answers(200);

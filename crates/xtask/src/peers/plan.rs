@@ -85,10 +85,7 @@ pub(super) static WORKLOADS: [Workload; 6] = [
         name: "W5",
         title: "Recurring every second",
         ordo_alone: true,
-        sizes: &[
-            &[("jobs", 10_000), ("seconds", 60), ("spread_ms", 1_000)],
-            &[("jobs", 10_000), ("seconds", 60), ("spread_ms", 0)],
-        ],
+        sizes: &[&[("jobs", 10_000), ("seconds", 60), ("spread_ms", 1_000)], &[("jobs", 10_000), ("seconds", 60)]],
         quick: &[("jobs", 50), ("seconds", 4), ("spread_ms", 1_000)],
     },
     Workload {

@@ -53,7 +53,7 @@ pub(super) fn rows(case: &Case) -> Vec<TableRow> {
             ]
         }
         "W5" => {
-            let when = if case.number("spread_ms") == Some(0) { "at one instant" } else { "spread over the second" };
+            let when = if case.number("spread_ms").is_some() { "spread over the second" } else { "at one instant" };
             let jobs = format!("{} jobs {when}", number("jobs"));
             vec![
                 row(format!("{jobs}: occurrences missing"), "run", "missing", Better::Neither),
